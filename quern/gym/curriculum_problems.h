@@ -2,7 +2,7 @@
 // of difficulty, level L being difficulty L - 1. Each has one correct answer that a program can check, and a solution
 // that leads to it. All text is generated here; a problem is a function of (seed, index, split) and the selected kinds
 // and levels. Split by construction: a tenth of all problems, by a hash of what they ask (not how: 3 + 5 and 8 - 5
-// share a key), is held out and never used for training.
+// share a key), is held out and never used for training: the test side of splits.h.
 #pragma once
 #include <cstdint>
 #include <span>

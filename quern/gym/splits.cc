@@ -30,24 +30,22 @@ ProblemSplit split_of(std::string_view environment, std::string_view key) {
   return h / 10 % 18 == 0 ? ProblemSplit::dev : ProblemSplit::train;  // 1/18 of nine tenths
 }
 
-std::optional<SeededProblem> find_split_problem(const NamedEnvironment& e, int64_t difficulty,
-                                                const SplitChoice& choice, uint64_t index) {
+std::optional<SeededProblem> find_split_problem(const EnvironmentAt& at, const SplitChoice& choice, uint64_t index) {
   const Rng draws(mix64(choice.seed) ^ 0x5b117, index);
   for (uint64_t i = 0; i < kMaxSplitDraws; ++i) {
     const uint64_t seed = draws.bits(i) >> 11;
-    Problem p = e.generate(seed, difficulty);
-    if (split_of(e.name, p.key) == choice.split) return SeededProblem{std::move(p), seed};
+    Problem p = at.environment->generate(seed, at.difficulty);
+    if (split_of(at.environment->name, p.key) == choice.split) return SeededProblem{std::move(p), seed};
   }
   return {};
 }
 
-SeededProblem split_problem(const NamedEnvironment& e, int64_t difficulty, const SplitChoice& choice,
-                            uint64_t index) {
-  if (auto found = find_split_problem(e, difficulty, choice, index)) return std::move(*found);
+SeededProblem split_problem(const EnvironmentAt& at, const SplitChoice& choice, uint64_t index) {
+  if (auto found = find_split_problem(at, choice, index)) return std::move(*found);
   fail(
       "environment '{}' at difficulty {}: none of {} problems is on the {} side: there are too few different "
       "problems",
-      e.name, difficulty, kMaxSplitDraws, split_name(choice.split));
+      at.environment->name, at.difficulty, kMaxSplitDraws, split_name(choice.split));
 }
 
 }  // namespace quern::gym

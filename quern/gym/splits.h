@@ -16,6 +16,12 @@ std::string_view split_name(ProblemSplit s);
 ProblemSplit parse_split(std::string_view name);  // throws Error for a name that is none
 ProblemSplit split_of(std::string_view environment, std::string_view key);
 
+// An environment at one difficulty.
+struct EnvironmentAt {
+  const NamedEnvironment* environment;
+  int64_t difficulty = 0;
+};
+
 struct SeededProblem {
   Problem problem;
   uint64_t seed = 0;  // NamedEnvironment::generate makes the problem again; below 2^53
@@ -29,8 +35,7 @@ struct SplitChoice {
   ProblemSplit split = ProblemSplit::train;
   uint64_t seed = 0;
 };
-std::optional<SeededProblem> find_split_problem(const NamedEnvironment& e, int64_t difficulty,
-                                                const SplitChoice& choice, uint64_t index);
-SeededProblem split_problem(const NamedEnvironment& e, int64_t difficulty, const SplitChoice& choice, uint64_t index);
+std::optional<SeededProblem> find_split_problem(const EnvironmentAt& at, const SplitChoice& choice, uint64_t index);
+SeededProblem split_problem(const EnvironmentAt& at, const SplitChoice& choice, uint64_t index);
 
 }  // namespace quern::gym

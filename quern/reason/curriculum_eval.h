@@ -1,22 +1,17 @@
-// Evaluates a model on held-out synthetic problems: answers are checked by the problem's own checker and counted by
-// level and kind. Every problem uses the same test-time compute plan; many run at once.
+// Evaluates a model on held-out synthetic problems, counted by level and kind: the five levels of the curriculum, whose
+// answers are checked by the problem's own checker, or any other source of problems with levels.
 #pragma once
-#include <functional>
 #include <map>
 #include <string>
 
 #include "quern/gym/curriculum_problems.h"
-#include "quern/reason/think.h"
+#include "quern/reason/evaluation.h"
 
 namespace quern::reason {
 
-struct CurriculumEvalOptions {
+struct CurriculumEvalOptions : EvaluationOptions {
   gym::ProblemOptions problems = {.split = data::Split::held_out};
   int64_t count = 100;  // problems of each level
-  bool plain = false;   // "Question: …" continued, for models that were not trained on chats
-  ThinkPlan plan;       // its seed is the first problem's; each problem has its own
-  infer::GenerateOptions generate;
-  int64_t sessions = 64;  // of the engine: how many sequences are in work at once
   template <class V>
   void visit(V& v) {
     v("count", count, "number of problems per level");
@@ -29,22 +24,19 @@ struct Score {
   double candidates_right = 0;  // sum over problems of the share of final candidates that are right
 };
 
-struct CurriculumScores {
+struct CurriculumScores : EvaluationCost {
   Score all;
-  std::map<int, Score> by_level;
+  std::map<int, Score> by_level;  // difficulty + 1
   std::map<std::string, Score> by_kind;
-  int64_t new_tokens = 0, prompt_tokens = 0, unfinished = 0;  // unfinished: no answer before the budget ended
-  double seconds = 0;
 };
 
-struct GradedAnswer {
-  const gym::Problem& problem;
-  const ThinkResult& result;
-  bool right;
-};
-using AnswerEvent = std::function<void(const GradedAnswer&)>;
+// Each level's problems in order. Throws Error for options that cannot be.
+std::unique_ptr<ProblemSource> curriculum_problems(const CurriculumEvalOptions& o);
 
-// on_answer is called once a problem, in the order they are finished.
+// Counts what a source's problems come to; on_answer is called once a problem, in the order they are finished.
+CurriculumScores evaluate_levels(const EvaluatedModel& m, const EvaluationOptions& o, ProblemSource& problems,
+                                 const AnswerEvent& on_answer = {});
+
 CurriculumScores evaluate_curriculum(models::Model& model, const text::Tokenizer& tokenizer,
                                      const text::ChatTemplate& chat_template, const CurriculumEvalOptions& options,
                                      const AnswerEvent& on_answer = {});

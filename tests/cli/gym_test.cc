@@ -1,8 +1,11 @@
 // quern gym from outside: environments of the build, the one of tests/sample/gym among them, and their problems.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "quern/base/json.h"
 #include "tests/cli/shell.h"
@@ -20,12 +23,16 @@ TEST(CliGym, ListsEnvironmentsAndPlugins) {
   for (const Json& e : all.as_array()) {
     names.push_back(e.at("name").as_string());
     EXPECT_FALSE(e.at("summary").as_string().empty());
+    EXPECT_FALSE(e.at("group").as_string().empty());
     EXPECT_EQ(e.at("saturates_at").is_null(), !saturating.contains(names.back())) << names.back();
   }
   for (const char* name : {"arithmetic", "change", "dates", "lists", "logic", "routes", "stories", "units", "walks"})
     EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
   r = shell("quern gym list");
-  EXPECT_NE(r.out.find("\nchange "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\ngames\n  change "), std::string::npos) << r.out;
+  r = shell("quern gym list nim dates --markdown");
+  EXPECT_NE(r.out.find("## Games\n\n| environment |"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\n`dates`:\n\n```text\n"), std::string::npos) << r.out;
 }
 
 TEST(CliGym, ShowsAProblem) {
@@ -42,6 +49,62 @@ TEST(CliGym, ShowsAProblem) {
   EXPECT_GT(p.at("facts").at("amount").as_int(), 70);
 }
 
+std::vector<Json> lines_of(const Ran& r) {
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::vector<Json> out;
+  std::istringstream lines(r.out);
+  for (std::string line; std::getline(lines, line);) out.push_back(Json::parse(line));
+  return out;
+}
+
+TEST(CliGym, SamplesProblemsThatShowRepeats) {
+  const std::string command = "quern gym sample lists nim --difficulty 1-2 --count 8 --split dev --seed 5";
+  const std::vector<Json> all = lines_of(shell(command));
+  ASSERT_EQ(all.size(), 8u);
+  std::map<std::string, int> counts;
+  for (const Json& j : all) {
+    const std::string at =
+        fmt::format("{} --difficulty {}", j.at("environment").as_string(), j.at("difficulty").as_int());
+    ++counts[at];
+    EXPECT_EQ(j.at("split").as_string(), "dev");
+    const Ran shown = shell(fmt::format("quern gym show {} --seed {} --json", at, j.at("seed").as_int()));
+    EXPECT_EQ(Json::parse(shown.out).at("question"), j.at("question")) << at;
+  }
+  EXPECT_EQ(counts.size(), 4u);
+  EXPECT_EQ(counts["nim --difficulty 2"], 2);
+  EXPECT_EQ(shell(command).out, shell(command).out);
+}
+
+TEST(CliGym, SamplesTrainingExamplesThatDataBuildReads) {
+  const ScratchFolder tmp;
+  const Ran r =
+      shell(fmt::format("quern gym sample all --count 120 --format chat > {0} && quern data build {0} --chat "
+                        "--tokenizer {1}/models/zaya-nano --out {2}",
+                        tmp / "chats.jsonl", QUERN_SOURCE_DIR, tmp / "shards"));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("120 documents"), std::string::npos) << r.out;
+  const std::vector<Json> texts = lines_of(shell("quern gym sample dates --count 3 --format text"));
+  ASSERT_EQ(texts.size(), 3u);
+  EXPECT_TRUE(texts[0].at("text").as_string().starts_with("Question: "));
+  const Ran test = shell("quern gym sample dates --split test --format chat");
+  EXPECT_EQ(test.code, 2);
+  EXPECT_NE(test.err.find("the test split is never trained on"), std::string::npos) << test.err;
+  EXPECT_EQ(shell("quern gym sample dates --split test --count 2").code, 0);
+}
+
+TEST(CliGym, ChecksEnvironmentsAndPlugins) {
+  const Ran r = shell("quern gym check change lists --seeds 400 --json");
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  const Json j = Json::parse(r.out);
+  ASSERT_EQ(j.at("environments").as_array().size(), 2u);
+  for (const Json& e : j.at("environments").as_array()) {
+    EXPECT_EQ(e.at("problems").as_int(), 400);
+    EXPECT_EQ(e.at("violations").as_int(), 0);
+    EXPECT_GT(e.at("problems_per_second").as_double(), 0);
+  }
+  EXPECT_NE(shell("quern gym check change lists --seeds 80").out.find("\nmedian "), std::string::npos);
+}
+
 TEST(CliGym, MistakesAreNamed) {
   Ran r = shell("quern gym show arithmetik");
   EXPECT_EQ(r.code, 1);
@@ -49,6 +112,31 @@ TEST(CliGym, MistakesAreNamed) {
   r = shell("quern gym show logic --difficulty=-1");
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("--difficulty -1: expected 0 to"), std::string::npos) << r.err;
+  const std::pair<const char*, const char*> cases[] = {
+      {"sample", "NAME is missing"},
+      {"check", "NAME is missing"},
+      {"sample nimm", "did you mean 'nim'"},
+      {"sample nim --split tset", "did you mean 'test'"},
+      {"sample nim --difficulty 4-1", "--difficulty '4-1': expected the lower one first"},
+      {"sample nim --difficulty 10001", "--difficulty '10001': expected 0 to 10000"},
+      {"sample nim --format csv", "--format 'csv': expected problems, chat or text"},
+      {"sample nim --count 0", "--count 0: expected 1 or more"},
+      {"sample change --difficulty 0 --split test",
+       "'change' at difficulty 0: none of 1000 problems is on the test side"},
+      {"check nim --seeds 0", "--seeds 0: expected 1 or more"},
+      {"eval zaya-nano nimm", "did you mean 'nim'"},
+      {"eval zaya-nano nim --count 0", "--count 0: expected 1 or more"},
+      {"eval zaya-nano nim --calibrate --count 0", "--count 0: expected 1 or more"},
+      {"eval zaya-nano nim --samples 0", "--samples 0: expected 1 or more"},
+      {"eval zaya-nano nim --calibrate --difficulty 2", "only one of --calibrate and --difficulty"},
+      {"eval zaya-nano nim --calibrate --samples 2", "leave out --samples"},
+      {"eval zaya-nano nim --calibrate --against x", "--against needs the same problems"},
+      {"eval zaya-nano nim --form csv", "--form 'csv': expected chat or text"}};
+  for (const auto& [words, message] : cases) {
+    const Ran bad = shell(fmt::format("quern gym {}", words));
+    EXPECT_NE(bad.code, 0) << words;
+    EXPECT_NE(bad.err.find(message), std::string::npos) << words << ": " << bad.err;
+  }
 }
 
 TEST(CliGym, VerifiesAReply) {

@@ -136,6 +136,18 @@ TEST(Guides, CliReferenceIsWhatTheBinaryPrints) {
   EXPECT_GT(verbs, 30u);
 }
 
+TEST(Guides, EnvironmentsAreThoseOfTheBinary) {
+  const std::string page = read_file(project_root() / "docs/gym/environments.md");
+  const size_t begin = page.find('\n', page.find("<!-- environments:")), end = page.find("<!-- end of environments");
+  ASSERT_LT(begin, end);
+  std::string names;  // of this tree, without those of the tests
+  for (const fs::directory_entry& e : fs::directory_iterator(project_root() / "quern/gym"))
+    if (fs::exists(e.path() / "CMakeLists.txt")) names += " " + e.path().filename().string();
+  const Ran r = shell("quern gym list --markdown" + names);
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(page.substr(begin + 1, end - begin - 1), r.out) << "write it again by tools/docs/environments.sh";
+}
+
 const WordList& words() {
   static const WordList list = read_words(read_file(project_root() / "tests/docs/words.txt"));
   return list;

@@ -1,9 +1,33 @@
-// Sub-verbs of `quern gym` that have files of their own.
+// Verbs of `quern gym`, one file each, and the words they share.
 #pragma once
+#include <string>
+#include <vector>
+
 #include "apps/quern/cli/verbs.h"
+#include "quern/gym/splits.h"
 
 namespace quern::cli {
 
+int gym_list(Words args);
+int gym_show(Words args);
+int gym_sample(Words args);
+int gym_check(Words args);
+int gym_eval(Words args);
 int gym_verify(Words args);
+
+// Environments of the build in order of their names; none named, or "all": every one.
+using Environments = std::vector<const gym::NamedEnvironment*>;
+bool means_all(const std::vector<std::string>& names);
+Environments environments_named(const std::vector<std::string>& names);
+
+struct DifficultyRange {
+  int64_t low = 0, high = 4;
+};
+DifficultyRange read_difficulties(const char* verb, const std::string& text);  // "3" or "0-4"; throws UsageError
+
+// These environments at these difficulties. Where a split has too few problems, throws Error if the environment was asked
+// for by name; else that difficulty is left out, and named on stderr.
+std::vector<gym::EnvironmentAt> with_split(const std::vector<std::string>& names, const DifficultyRange& range,
+                                           const gym::SplitChoice& choice);
 
 }  // namespace quern::cli

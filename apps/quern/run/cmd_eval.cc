@@ -1,13 +1,16 @@
-// quern eval: evaluates a model on held-out synthetic problems, by level and kind, with or without test-time compute.
+// quern eval: evaluates a model on held-out synthetic problems, by level and kind, with or without test-time compute:
+// those of the curriculum, or of environments of the gym.
 #include <unistd.h>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
-#include "apps/quern/models/context.h"
-#include "apps/quern/models/shipped_models.h"
+#include "apps/quern/gym/gym_commands.h"
+#include "apps/quern/run/eval_model.h"
 #include "apps/quern/train/problem_flags.h"
 #include "quern/reason/curriculum_eval.h"
+#include "quern/reason/eval_log.h"
+#include "quern/reason/gym_eval.h"
 #include "quern/reason/interval.h"
 
 namespace quern::cli {
@@ -30,37 +33,45 @@ Json score_json(const reason::Score& s) {
 }
 
 // What every candidate said, whom it read, and whether it was right.
-Json candidates_json(const gym::Problem& p, const reason::ThinkResult& t) {
+Json candidates_json(const gym::Problem& p, const reason::ThinkResult& t, const reason::ProblemSource& source) {
   Json list = Json::array();
   for (const reason::Candidate& c : t.candidates) {
     Json j = Json::object(), sources = Json::array();
     for (int64_t s : c.sources) sources.push(s);
     j.set("round", c.round), j.set("index", c.index), j.set("sources", std::move(sources));
-    j.set("answer", c.answer), j.set("right", gym::answers(c.text, p)), j.set("text", c.text);
+    j.set("answer", c.answer), j.set("right", source.judge(p, c.text).reward == 1), j.set("text", c.text);
     list.push(std::move(j));
   }
   return list;
 }
 
 struct EvalFlags {
-  std::string dir, task = "curriculum", form = "chat", log;
+  std::string dir, task = "curriculum", form = "chat", log, against;
   ThinkFlag think{"single"};
   ProblemFlags which;
   reason::CurriculumEvalOptions o;
+  reason::GymProblemOptions gym;  // of --task gym
   WeightFlags weights{.dtype_default = "auto"};
   GivenSettings<infer::GenerateOptions> given;
   bool json = false;
 
   EvalFlags() { o.generate.max_tokens = 384; }
-  bool parse(Words args);                                     // false: it was a call for help
-  void resolve();                                             // checks what was given and completes `o`
+  bool parse(Words args);  // false: it was a call for help
+  void resolve();          // checks what was given and completes `o` and `gym`
+  void resolve_gym();
+  bool asks_gym() const { return task == "gym" || task.starts_with("gym:"); }
+  std::unique_ptr<reason::ProblemSource> problems() const;
+  int64_t all() const;                                        // how many problems
   bool many() const { return o.plan.n > 1 || o.plan.t > 0; }  // candidates of a problem
 };
 
 bool EvalFlags::parse(Words args) {
   Args a("eval", "accuracy on held-out synthetic problems, with or without test-time compute");
   a.positional("DIR", dir)
-      .flag("--task NAME", task, "problem set: curriculum, the synthetic problems of quern data curriculum")
+      .flag(
+          "--task NAME", task,
+          "problem set: curriculum, the synthetic problems of quern data curriculum; gym, all environments of quern "
+          "gym list; or gym:NAME,NAME, some of them")
       .settings(which)
       .settings(o)
       .flag("--form NAME", form, "prompt form: chat, or text for base models, which continue the question")
@@ -69,16 +80,22 @@ bool EvalFlags::parse(Words args) {
       .flag("--log FILE", log,
             "write question, response and result of every problem to FILE as JSON lines; with a plan, every "
             "candidate too")
-      .json(json);
+      .flag("--against FILE", against,
+            "compare with an earlier --log of the same problems: counts of problems, and McNemar's exact test")
+      .json(json)
+      .note(
+          "In the gym, level L is difficulty L - 1, --split heldout is its test split, and --count is shared by the "
+          "environments. quern gym eval takes any difficulty and several samples of a problem.");
   weights.add_to(a);
   return a.parse(args);
 }
 
 void EvalFlags::resolve() {
-  if (task != "curriculum") throw UsageError(fmt::format("quern eval: --task '{}': expected curriculum", task));
+  if (task != "curriculum" && !asks_gym())
+    throw UsageError(fmt::format("quern eval: --task '{}': expected curriculum, gym or gym:NAME,NAME", task));
   if (form != "chat" && form != "text")
     throw UsageError(fmt::format("quern eval: --form '{}': expected chat or text", form));
-  if (which.split != "train" && which.split != "heldout")
+  if (!asks_gym() && which.split != "train" && which.split != "heldout")
     throw UsageError(fmt::format("quern eval: --split '{}': expected heldout or train", which.split));
   if (o.sessions < 1) throw UsageError(fmt::format("quern eval: --max-seqs {}: expected 1 or more", o.sessions));
   o.problems.split = which.split == "train" ? data::Split::train : data::Split::held_out;
@@ -89,50 +106,85 @@ void EvalFlags::resolve() {
   o.generate.sampling.temperature = many() ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
+  if (asks_gym()) resolve_gym();
+}
+
+void EvalFlags::resolve_gym() {
+  if (!which.kinds.empty())
+    throw UsageError("quern eval: --kind is of the curriculum: name environments by --task gym:NAME");
+  if (o.count < 1) throw UsageError(fmt::format("quern eval: --count {}: expected 1 or more", o.count));
+  std::vector<std::string> names;
+  if (task != "gym") {
+    names.emplace_back();
+    for (char c : task.substr(4)) c == ',' ? names.emplace_back() : names.back() += c;
+  }
+  const DifficultyRange range{o.problems.min_level - 1, o.problems.max_level - 1};
+  gym.choice = {gym::parse_split(which.split == "heldout" ? "test" : which.split), o.problems.seed};
+  gym.asked = with_split(names, range, gym.choice);
+  const auto environments = static_cast<int64_t>(environments_named(names).size());
+  gym.count = (o.count + environments - 1) / environments;
+}
+
+std::unique_ptr<reason::ProblemSource> EvalFlags::problems() const {
+  if (asks_gym()) return reason::gym_problems(gym);
+  return reason::curriculum_problems(o);
+}
+
+int64_t EvalFlags::all() const {
+  if (asks_gym()) return gym.count * static_cast<int64_t>(gym.asked.size());
+  return o.count * (o.problems.max_level - o.problems.min_level + 1);
 }
 
 Json problem_json(const gym::Problem& p, const reason::ThinkResult& t, bool right) {
   Json j = Json::object();
-  j.set("question", p.question), j.set("answer", p.answer), j.set("level", p.level), j.set("kind", p.kind);
+  j.set("question", p.question), j.set("answer", p.answer), j.set("level", p.difficulty + 1);
+  j.set("kind", p.kind);
   j.set("response", t.best() ? t.best()->text : std::string()), j.set("right", right);
   j.set("agreement", t.agreement);
   return j;
 }
 
-reason::CurriculumScores evaluate(EvalFlags& f) {
-  const std::string dir = model_folder(f.dir);
-  const text::Tokenizer tokenizer = models::load_tokenizer(dir);
-  auto model = load_for_inference(dir, f.weights.load_options());
-  f.o.generate.stop_ids = models::load_generation_config(dir).eos_token_id;
+struct EvalResult {
+  reason::CurriculumScores scores;
+  std::optional<reason::PairedCounts> pairs;
+};
+
+EvalResult evaluate(EvalFlags& f) {
+  const LoadedModel m = load_to_evaluate(f.dir, f.weights, f.o.generate);
+  std::optional<reason::AnswerLog> earlier;
+  if (!f.against.empty()) earlier = reason::AnswerLog::read(f.against);
   std::FILE* log = f.log.empty() ? nullptr : std::fopen(f.log.c_str(), "wb");
   if (!f.log.empty() && !log) fail("cannot write {}", f.log);
   const bool live = !f.json && isatty(STDERR_FILENO) != 0;
-  const int64_t all = f.o.count * (f.o.problems.max_level - f.o.problems.min_level + 1);
   int64_t asked = 0, rights = 0;
-  reason::CurriculumScores s =
-      reason::evaluate_curriculum(*model, tokenizer, models::load_chat_template(dir, model->family()), f.o,
-                                  [&](const reason::GradedAnswer& graded) {
-                                    const auto& [p, t, right] = graded;
-                                    ++asked, rights += right;
-                                    if (live)
-                                      fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);
-                                    if (!log) return;
-                                    Json j = problem_json(p, t, right);
-                                    if (f.many()) j.set("candidates", candidates_json(p, t));
-                                    fmt::print(log, "{}\n", j.dump());
-                                  });
+  reason::AnswerLog now;
+  const std::unique_ptr<reason::ProblemSource> problems = f.problems();
+  EvalResult r;
+  r.scores = reason::evaluate_levels(m.evaluated(), f.o, *problems, [&](const reason::GradedAnswer& a) {
+    ++asked, rights += a.right;
+    if (live) fmt::print(stderr, "\r{} of {} problems, {} right ", asked, f.all(), rights);
+    if (!log && !earlier) return;
+    Json j = problem_json(a.problem, a.result, a.right);
+    if (earlier) now.add(j);
+    if (!log) return;
+    if (f.many()) j.set("candidates", candidates_json(a.problem, a.result, *problems));
+    fmt::print(log, "{}\n", j.dump());
+  });
   if (live) fmt::print(stderr, "\n");
   if (log && std::fclose(log) != 0) fail("cannot write {}", f.log);
-  return s;
+  if (earlier) r.pairs = reason::compare(*earlier, now);
+  return r;
 }
 
-Json scores_json(const EvalFlags& f, const reason::CurriculumScores& s) {
+Json scores_json(const EvalFlags& f, const EvalResult& r) {
+  const reason::CurriculumScores& s = r.scores;
   Json j = Json::object(), levels = Json::object(), by_kind = Json::object();
   for (const auto& [l, score] : s.by_level) levels.set(std::to_string(l), score_json(score));
   for (const auto& [k, score] : s.by_kind) by_kind.set(k, score_json(score));
   j.set("task", f.task), j.set("think", f.o.plan.name()), j.set("all", score_json(s.all)), j.set("levels", levels);
   j.set("kinds", by_kind), j.set("new_tokens", s.new_tokens), j.set("prompt_tokens", s.prompt_tokens);
   j.set("unfinished", s.unfinished), j.set("seconds", s.seconds);
+  if (r.pairs) j.set("against", r.pairs->json());
   return j;
 }
 
@@ -142,7 +194,8 @@ void print_row(const std::string& name, const reason::Score& s, bool many) {
   fmt::print("\n");
 }
 
-void print_scores(const EvalFlags& f, const reason::CurriculumScores& s) {
+void print_scores(const EvalFlags& f, const EvalResult& r) {
+  const reason::CurriculumScores& s = r.scores;
   fmt::print("{:<12} {:>6} {:>7}  {:<14}{}\n", f.o.plan.name(), "asked", "right", "95 % interval",
              f.many() ? "  per candidate" : "");
   for (const auto& [l, score] : s.by_level) print_row(fmt::format("level {}", l), score, f.many());
@@ -150,6 +203,7 @@ void print_scores(const EvalFlags& f, const reason::CurriculumScores& s) {
   print_row("all", s.all, f.many());
   fmt::print("{} tokens generated in {:.1f} s, {:.0f} per problem; {} problems without an answer\n", s.new_tokens,
              s.seconds, static_cast<double>(s.new_tokens) / static_cast<double>(s.all.asked), s.unfinished);
+  if (r.pairs) fmt::print("against {}: {}\n", f.against, r.pairs->text());
 }
 
 }  // namespace
@@ -158,11 +212,11 @@ int cmd_eval(Words args) {
   EvalFlags flags;
   if (!flags.parse(args)) return 0;
   flags.resolve();
-  const reason::CurriculumScores s = evaluate(flags);
+  const EvalResult r = evaluate(flags);
   if (flags.json)
-    fmt::print("{}\n", scores_json(flags, s).dump(2));
+    fmt::print("{}\n", scores_json(flags, r).dump(2));
   else
-    print_scores(flags, s);
+    print_scores(flags, r);
   return 0;
 }
 

@@ -52,7 +52,8 @@ class Anagrams : public Environment {
 }  // namespace
 
 void register_anagrams(EnvironmentRegistry& r) {
-  r.add("anagrams", "the words that have the letters of another", std::make_unique<Anagrams>());
+  r.add("anagrams", "the words that have the letters of another", std::make_unique<Anagrams>(),
+        "strings and languages");
 }
 
 }  // namespace quern::gym

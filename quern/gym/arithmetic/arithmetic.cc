@@ -99,7 +99,7 @@ class Arithmetic : public Environment {
 
 void register_arithmetic(EnvironmentRegistry& r) {
   r.add("arithmetic", "sums, products and divisions of whole numbers, worked digit by digit",
-        std::make_unique<Arithmetic>());
+        std::make_unique<Arithmetic>(), "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

@@ -45,7 +45,8 @@ class Brackets : public Environment {
 }  // namespace
 
 void register_brackets(EnvironmentRegistry& r) {
-  r.add("brackets", "the closing brackets that complete a word of brackets", std::make_unique<Brackets>());
+  r.add("brackets", "the closing brackets that complete a word of brackets", std::make_unique<Brackets>(),
+        "strings and languages");
 }
 
 }  // namespace quern::gym

@@ -39,7 +39,8 @@ class Caesar : public Environment {
 }  // namespace
 
 void register_caesar(EnvironmentRegistry& r) {
-  r.add("caesar", "a word encoded or decoded by a shift of the alphabet", std::make_unique<Caesar>());
+  r.add("caesar", "a word encoded or decoded by a shift of the alphabet", std::make_unique<Caesar>(),
+        "strings and languages");
 }
 
 }  // namespace quern::gym

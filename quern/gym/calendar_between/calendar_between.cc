@@ -110,7 +110,7 @@ class CalendarBetween : public Environment {
 
 void register_calendar_between(EnvironmentRegistry& r) {
   r.add("calendar_between", "days between dates, dates and weekdays some days later",
-        std::make_unique<CalendarBetween>());
+        std::make_unique<CalendarBetween>(), "time and calendars");
 }
 
 }  // namespace quern::gym

@@ -108,7 +108,8 @@ class Coloring : public Environment {
 }  // namespace
 
 void register_coloring(EnvironmentRegistry& r) {
-  r.add("coloring", "colors for the places of a graph, different along every road", std::make_unique<Coloring>());
+  r.add("coloring", "colors for the places of a graph, different along every road", std::make_unique<Coloring>(),
+        "graphs and search");
 }
 
 }  // namespace quern::gym

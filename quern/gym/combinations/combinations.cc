@@ -115,7 +115,8 @@ class Combinations : public Environment {
 }  // namespace
 
 void register_combinations(EnvironmentRegistry& r) {
-  r.add("combinations", "counts of orders, choices, ways and arrangements", std::make_unique<Combinations>());
+  r.add("combinations", "counts of orders, choices, ways and arrangements", std::make_unique<Combinations>(),
+        "counting and probability");
 }
 
 }  // namespace quern::gym

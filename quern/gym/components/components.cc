@@ -52,7 +52,8 @@ class Components : public Environment {
 }  // namespace
 
 void register_components(EnvironmentRegistry& r) {
-  r.add("components", "connected components of a graph: their number and sizes", std::make_unique<Components>());
+  r.add("components", "connected components of a graph: their number and sizes", std::make_unique<Components>(),
+        "graphs and search");
 }
 
 }  // namespace quern::gym

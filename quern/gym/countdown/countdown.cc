@@ -184,7 +184,7 @@ class Countdown : public Environment {
 
 void register_countdown(EnvironmentRegistry& r) {
   r.add("countdown", "a number to be made of given numbers with + - * / and parentheses",
-        std::make_unique<Countdown>());
+        std::make_unique<Countdown>(), "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

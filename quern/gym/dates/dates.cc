@@ -91,7 +91,8 @@ class Dates : public Environment {
 }  // namespace
 
 void register_dates(EnvironmentRegistry& r) {
-  r.add("dates", "weekdays, clock times and dates of a year without a leap day", std::make_unique<Dates>());
+  r.add("dates", "weekdays, clock times and dates of a year without a leap day", std::make_unique<Dates>(),
+        "time and calendars");
 }
 
 }  // namespace quern::gym

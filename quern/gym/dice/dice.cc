@@ -53,7 +53,8 @@ class Dice : public Environment {
 }  // namespace
 
 void register_dice(EnvironmentRegistry& r) {
-  r.add("dice", "the probability of sums of dice, as a fraction", std::make_unique<Dice>());
+  r.add("dice", "the probability of sums of dice, as a fraction", std::make_unique<Dice>(),
+        "counting and probability");
 }
 
 }  // namespace quern::gym

@@ -116,7 +116,7 @@ class Divisibility : public Environment {
 
 void register_divisibility(EnvironmentRegistry& r) {
   r.add("divisibility", "greatest common divisors, least common multiples and prime factors",
-        std::make_unique<Divisibility>());
+        std::make_unique<Divisibility>(), "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

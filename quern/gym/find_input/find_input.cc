@@ -49,7 +49,8 @@ class FindInput : public Environment {
 }  // namespace
 
 void register_find_input(EnvironmentRegistry& r) {
-  r.add("find_input", "an input for which a program prints a given number", std::make_unique<FindInput>());
+  r.add("find_input", "an input for which a program prints a given number", std::make_unique<FindInput>(),
+        "programs");
 }
 
 }  // namespace quern::gym

@@ -63,7 +63,8 @@ class FloodFill : public Environment {
 }  // namespace
 
 void register_flood_fill(EnvironmentRegistry& r) {
-  r.add("flood_fill", "squares of a grid with walls that can be reached", std::make_unique<FloodFill>());
+  r.add("flood_fill", "squares of a grid with walls that can be reached", std::make_unique<FloodFill>(),
+        "geometry on grids");
 }
 
 }  // namespace quern::gym

@@ -57,7 +57,8 @@ class Fractions : public Environment {
 }  // namespace
 
 void register_fractions(EnvironmentRegistry& r) {
-  r.add("fractions", "sums, differences and products of fractions, exactly", std::make_unique<Fractions>());
+  r.add("fractions", "sums, differences and products of fractions, exactly", std::make_unique<Fractions>(),
+        "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

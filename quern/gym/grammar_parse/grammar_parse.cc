@@ -126,7 +126,7 @@ class GrammarParse : public Environment {
 
 void register_grammar_parse(EnvironmentRegistry& r) {
   r.add("grammar_parse", "a derivation of a string by the rules of a context-free grammar",
-        std::make_unique<GrammarParse>());
+        std::make_unique<GrammarParse>(), "strings and languages");
 }
 
 }  // namespace quern::gym

@@ -61,7 +61,8 @@ class GridArea : public Environment {
 }  // namespace
 
 void register_grid_area(EnvironmentRegistry& r) {
-  r.add("grid_area", "squares of a grid that rectangles cover together", std::make_unique<GridArea>());
+  r.add("grid_area", "squares of a grid that rectangles cover together", std::make_unique<GridArea>(),
+        "geometry on grids");
 }
 
 }  // namespace quern::gym

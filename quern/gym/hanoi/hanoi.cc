@@ -100,7 +100,7 @@ class Hanoi : public Environment {
 }  // namespace
 
 void register_hanoi(EnvironmentRegistry& r) {
-  r.add("hanoi", "the fewest moves that bring all disks to one peg", std::make_unique<Hanoi>());
+  r.add("hanoi", "the fewest moves that bring all disks to one peg", std::make_unique<Hanoi>(), "games");
 }
 
 }  // namespace quern::gym

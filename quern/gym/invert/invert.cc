@@ -76,7 +76,7 @@ class Invert : public Environment {
 }  // namespace
 
 void register_invert(EnvironmentRegistry& r) {
-  r.add("invert", "the list that a program turned into another", std::make_unique<Invert>());
+  r.add("invert", "the list that a program turned into another", std::make_unique<Invert>(), "programs");
 }
 
 }  // namespace quern::gym

@@ -50,7 +50,8 @@ class JoinTables : public Environment {
 }  // namespace
 
 void register_join_tables(EnvironmentRegistry& r) {
-  r.add("join_tables", "the cost of a person's orders, by a table of prices", std::make_unique<JoinTables>());
+  r.add("join_tables", "the cost of a person's orders, by a table of prices", std::make_unique<JoinTables>(),
+        "data and tables");
 }
 
 }  // namespace quern::gym

@@ -92,7 +92,7 @@ class Knapsack : public Environment {
 
 void register_knapsack(EnvironmentRegistry& r) {
   r.add("knapsack", "the items of the largest value that can be carried; part of it for less",
-        std::make_unique<Knapsack>());
+        std::make_unique<Knapsack>(), "graphs and search");
 }
 
 }  // namespace quern::gym

@@ -78,8 +78,8 @@ class Knights : public Environment {
 }  // namespace
 
 void register_knights(EnvironmentRegistry& r) {
-  r.add("knights", "who speaks the truth and who lies, from what they say of each other",
-        std::make_unique<Knights>());
+  r.add("knights", "who speaks the truth and who lies, from what they say of each other", std::make_unique<Knights>(),
+        "logic and constraints");
 }
 
 }  // namespace quern::gym

@@ -138,7 +138,8 @@ class LinearSystems : public Environment {
 }  // namespace
 
 void register_linear_systems(EnvironmentRegistry& r) {
-  r.add("linear_systems", "linear equations with one solution, of integers", std::make_unique<LinearSystems>());
+  r.add("linear_systems", "linear equations with one solution, of integers", std::make_unique<LinearSystems>(),
+        "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

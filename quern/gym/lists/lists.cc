@@ -105,7 +105,8 @@ class Lists : public Environment {
 }  // namespace
 
 void register_lists(EnvironmentRegistry& r) {
-  r.add("lists", "largest, smallest, sorted, reversed and selected entries of a list", std::make_unique<Lists>());
+  r.add("lists", "largest, smallest, sorted, reversed and selected entries of a list", std::make_unique<Lists>(),
+        "data and tables");
 }
 
 }  // namespace quern::gym

@@ -64,7 +64,8 @@ class Logic : public Environment {
 }  // namespace
 
 void register_logic(EnvironmentRegistry& r) {
-  r.add("logic", "the order of people from comparisons of two at a time", std::make_unique<Logic>());
+  r.add("logic", "the order of people from comparisons of two at a time", std::make_unique<Logic>(),
+        "logic and constraints");
 }
 
 }  // namespace quern::gym

@@ -113,7 +113,8 @@ class MagicSquare : public Environment {
 }  // namespace
 
 void register_magic_square(EnvironmentRegistry& r) {
-  r.add("magic_square", "the missing numbers of a magic square", std::make_unique<MagicSquare>());
+  r.add("magic_square", "the missing numbers of a magic square", std::make_unique<MagicSquare>(),
+        "logic and constraints");
 }
 
 }  // namespace quern::gym

@@ -77,7 +77,8 @@ class Modular : public Environment {
 }  // namespace
 
 void register_modular(EnvironmentRegistry& r) {
-  r.add("modular", "remainders of powers, and inverses modulo a number", std::make_unique<Modular>());
+  r.add("modular", "remainders of powers, and inverses modulo a number", std::make_unique<Modular>(),
+        "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

@@ -66,7 +66,7 @@ class Nim : public Environment {
 }  // namespace
 
 void register_nim(EnvironmentRegistry& r) {
-  r.add("nim", "a winning move in heaps of stones", std::make_unique<Nim>());
+  r.add("nim", "a winning move in heaps of stones", std::make_unique<Nim>(), "games");
 }
 
 }  // namespace quern::gym

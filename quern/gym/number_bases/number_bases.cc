@@ -98,7 +98,8 @@ class NumberBases : public Environment {
 }  // namespace
 
 void register_number_bases(EnvironmentRegistry& r) {
-  r.add("number_bases", "numbers written in another base, and sums in one base", std::make_unique<NumberBases>());
+  r.add("number_bases", "numbers written in another base, and sums in one base", std::make_unique<NumberBases>(),
+        "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

@@ -149,7 +149,8 @@ class Polynomials : public Environment {
 }  // namespace
 
 void register_polynomials(EnvironmentRegistry& r) {
-  r.add("polynomials", "products of polynomials, expanded and added up", std::make_unique<Polynomials>());
+  r.add("polynomials", "products of polynomials, expanded and added up", std::make_unique<Polynomials>(),
+        "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

@@ -74,7 +74,8 @@ class Queens : public Environment {
 }  // namespace
 
 void register_queens(EnvironmentRegistry& r) {
-  r.add("queens", "the missing queens of a placement in which none attacks another", std::make_unique<Queens>());
+  r.add("queens", "the missing queens of a placement in which none attacks another", std::make_unique<Queens>(),
+        "logic and constraints");
 }
 
 }  // namespace quern::gym

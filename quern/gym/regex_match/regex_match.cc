@@ -118,7 +118,8 @@ class RegexMatch : public Environment {
 }  // namespace
 
 void register_regex_match(EnvironmentRegistry& r) {
-  r.add("regex_match", "the strings that a regular expression matches", std::make_unique<RegexMatch>());
+  r.add("regex_match", "the strings that a regular expression matches", std::make_unique<RegexMatch>(),
+        "strings and languages");
 }
 
 }  // namespace quern::gym

@@ -65,7 +65,8 @@ class Rewriting : public Environment {
 }  // namespace
 
 void register_rewriting(EnvironmentRegistry& r) {
-  r.add("rewriting", "a string rewritten by rules until none applies", std::make_unique<Rewriting>());
+  r.add("rewriting", "a string rewritten by rules until none applies", std::make_unique<Rewriting>(),
+        "strings and languages");
 }
 
 }  // namespace quern::gym

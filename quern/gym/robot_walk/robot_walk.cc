@@ -50,7 +50,8 @@ class RobotWalk : public Environment {
 }  // namespace
 
 void register_robot_walk(EnvironmentRegistry& r) {
-  r.add("robot_walk", "where a robot stands after commands to move and turn", std::make_unique<RobotWalk>());
+  r.add("robot_walk", "where a robot stands after commands to move and turn", std::make_unique<RobotWalk>(),
+        "geometry on grids");
 }
 
 }  // namespace quern::gym

@@ -15,7 +15,7 @@ class Routes : public Environment {
 
 void register_routes(EnvironmentRegistry& r) {
   r.add("routes", "the shortest way through one-way roads, by trying ways and keeping the best",
-        std::make_unique<Routes>());
+        std::make_unique<Routes>(), "graphs and search");
 }
 
 }  // namespace quern::gym

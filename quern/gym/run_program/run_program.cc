@@ -33,7 +33,7 @@ class RunProgram : public Environment {
 }  // namespace
 
 void register_run_program(EnvironmentRegistry& r) {
-  r.add("run_program", "what a small program prints", std::make_unique<RunProgram>());
+  r.add("run_program", "what a small program prints", std::make_unique<RunProgram>(), "programs");
 }
 
 }  // namespace quern::gym

@@ -91,7 +91,8 @@ class Sat : public Environment {
 }  // namespace
 
 void register_sat(EnvironmentRegistry& r) {
-  r.add("sat", "an assignment that satisfies clauses of three literals", std::make_unique<Sat>());
+  r.add("sat", "an assignment that satisfies clauses of three literals", std::make_unique<Sat>(),
+        "logic and constraints");
 }
 
 }  // namespace quern::gym

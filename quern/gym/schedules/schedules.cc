@@ -104,7 +104,7 @@ class Schedules : public Environment {
 }  // namespace
 
 void register_schedules(EnvironmentRegistry& r) {
-  r.add("schedules", "a time when several people are free", std::make_unique<Schedules>());
+  r.add("schedules", "a time when several people are free", std::make_unique<Schedules>(), "time and calendars");
 }
 
 }  // namespace quern::gym

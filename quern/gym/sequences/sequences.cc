@@ -38,7 +38,8 @@ class Sequences : public Environment {
 }  // namespace
 
 void register_sequences(EnvironmentRegistry& r) {
-  r.add("sequences", "a later term of a sequence whose rule is stated", std::make_unique<Sequences>());
+  r.add("sequences", "a later term of a sequence whose rule is stated", std::make_unique<Sequences>(),
+        "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

@@ -105,7 +105,7 @@ class ShortestPaths : public Environment {
 
 void register_shortest_path(EnvironmentRegistry& r) {
   r.add("shortest_path", "a shortest path between two places, along roads with lengths",
-        std::make_unique<ShortestPaths>());
+        std::make_unique<ShortestPaths>(), "graphs and search");
 }
 
 }  // namespace quern::gym

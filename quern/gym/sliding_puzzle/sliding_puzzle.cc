@@ -79,7 +79,7 @@ class SlidingPuzzle : public Environment {
 
 void register_sliding_puzzle(EnvironmentRegistry& r) {
   r.add("sliding_puzzle", "moves that bring the tiles of a sliding puzzle into order",
-        std::make_unique<SlidingPuzzle>());
+        std::make_unique<SlidingPuzzle>(), "games");
 }
 
 }  // namespace quern::gym

@@ -61,7 +61,8 @@ class SortByKeys : public Environment {
 }  // namespace
 
 void register_sort_by_keys(EnvironmentRegistry& r) {
-  r.add("sort_by_keys", "the rows of a table sorted by two columns", std::make_unique<SortByKeys>());
+  r.add("sort_by_keys", "the rows of a table sorted by two columns", std::make_unique<SortByKeys>(),
+        "data and tables");
 }
 
 }  // namespace quern::gym

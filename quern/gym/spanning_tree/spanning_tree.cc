@@ -53,7 +53,8 @@ class SpanningTree : public Environment {
 }  // namespace
 
 void register_spanning_tree(EnvironmentRegistry& r) {
-  r.add("spanning_tree", "the least cost of roads that join all places", std::make_unique<SpanningTree>());
+  r.add("spanning_tree", "the least cost of roads that join all places", std::make_unique<SpanningTree>(),
+        "graphs and search");
 }
 
 }  // namespace quern::gym

@@ -85,7 +85,8 @@ class Stories : public Environment {
 }  // namespace
 
 void register_stories(EnvironmentRegistry& r) {
-  r.add("stories", "who has how many of a thing, or where it was, after changes", std::make_unique<Stories>());
+  r.add("stories", "who has how many of a thing, or where it was, after changes", std::make_unique<Stories>(),
+        "logic and constraints");
 }
 
 }  // namespace quern::gym

@@ -63,7 +63,7 @@ class StringEdit : public Environment {
 }  // namespace
 
 void register_string_edit(EnvironmentRegistry& r) {
-  r.add("string_edit", "the edit distance of two words", std::make_unique<StringEdit>());
+  r.add("string_edit", "the edit distance of two words", std::make_unique<StringEdit>(), "strings and languages");
 }
 
 }  // namespace quern::gym

@@ -133,7 +133,8 @@ class Sudoku : public Environment {
 }  // namespace
 
 void register_sudoku(EnvironmentRegistry& r) {
-  r.add("sudoku", "the missing numbers of a sudoku of 4 or 9 rows", std::make_unique<Sudoku>());
+  r.add("sudoku", "the missing numbers of a sudoku of 4 or 9 rows", std::make_unique<Sudoku>(),
+        "logic and constraints");
 }
 
 }  // namespace quern::gym

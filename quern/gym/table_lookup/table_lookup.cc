@@ -73,7 +73,8 @@ class TableLookup : public Environment {
 }  // namespace
 
 void register_table_lookup(EnvironmentRegistry& r) {
-  r.add("table_lookup", "sum, count, highest and lowest of some rows of a table", std::make_unique<TableLookup>());
+  r.add("table_lookup", "sum, count, highest and lowest of some rows of a table", std::make_unique<TableLookup>(),
+        "data and tables");
 }
 
 }  // namespace quern::gym

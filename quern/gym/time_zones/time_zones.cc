@@ -68,7 +68,8 @@ class TimeZones : public Environment {
 }  // namespace
 
 void register_time_zones(EnvironmentRegistry& r) {
-  r.add("time_zones", "the local time after flights between time zones", std::make_unique<TimeZones>());
+  r.add("time_zones", "the local time after flights between time zones", std::make_unique<TimeZones>(),
+        "time and calendars");
 }
 
 }  // namespace quern::gym

@@ -84,7 +84,8 @@ class TopologicalOrder : public Environment {
 }  // namespace
 
 void register_topological_order(EnvironmentRegistry& r) {
-  r.add("topological_order", "an order of tasks of which some wait for others", std::make_unique<TopologicalOrder>());
+  r.add("topological_order", "an order of tasks of which some wait for others", std::make_unique<TopologicalOrder>(),
+        "graphs and search");
 }
 
 }  // namespace quern::gym

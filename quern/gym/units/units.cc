@@ -107,7 +107,8 @@ class Units : public Environment {
 }  // namespace
 
 void register_units(EnvironmentRegistry& r) {
-  r.add("units", "conversion of units, prices, speed and recipes", std::make_unique<Units>());
+  r.add("units", "conversion of units, prices, speed and recipes", std::make_unique<Units>(),
+        "arithmetic and algebra");
 }
 
 }  // namespace quern::gym

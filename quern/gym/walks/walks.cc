@@ -15,7 +15,7 @@ class Walks : public Environment {
 
 void register_walks(EnvironmentRegistry& r) {
   r.add("walks", "the longest way through one-way roads, by trying ways and keeping the best",
-        std::make_unique<Walks>());
+        std::make_unique<Walks>(), "graphs and search");
 }
 
 }  // namespace quern::gym

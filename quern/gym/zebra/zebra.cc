@@ -102,7 +102,8 @@ class Zebra : public Environment {
 }  // namespace
 
 void register_zebra(EnvironmentRegistry& r) {
-  r.add("zebra", "who and what belongs to which house in a row, by clues", std::make_unique<Zebra>());
+  r.add("zebra", "who and what belongs to which house in a row, by clues", std::make_unique<Zebra>(),
+        "logic and constraints");
 }
 
 }  // namespace quern::gym

@@ -65,7 +65,7 @@ class Change : public Environment {
 }  // namespace
 
 void register_change(EnvironmentRegistry& r) {
-  r.add("change", "an amount to be paid with as few coins as possible", std::make_unique<Change>());
+  r.add("change", "an amount to be paid with as few coins as possible", std::make_unique<Change>(), "games");
 }
 
 }  // namespace quern::gym

@@ -1,0 +1,56 @@
+// Names, difficulties and splits as the verbs of quern gym read them.
+#include <set>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/gym/gym_commands.h"
+
+namespace quern::cli {
+
+bool means_all(const std::vector<std::string>& names) {
+  return names.empty() || (names.size() == 1 && names[0] == "all");
+}
+
+Environments environments_named(const std::vector<std::string>& names) {
+  const gym::EnvironmentRegistry& registry = gym::plugin_environments();
+  std::set<const gym::NamedEnvironment*> chosen;
+  if (!means_all(names))
+    for (const std::string& name : names) chosen.insert(&registry.find(name));
+  Environments out;
+  for (const gym::NamedEnvironment& e : registry.environments())
+    if (chosen.empty() || chosen.contains(&e)) out.push_back(&e);
+  return out;
+}
+
+DifficultyRange read_difficulties(const char* verb, const std::string& text) {
+  const auto number = [&](const std::string& part) -> int64_t {
+    if (part.empty() || part.size() > 9 || part.find_first_not_of("0123456789") != part.npos ||
+        std::stoll(part) > gym::kMaxDifficulty)
+      throw UsageError(fmt::format("quern {}: --difficulty '{}': expected 0 to {}, or a range such as 0-4", verb,
+                                   text, gym::kMaxDifficulty));
+    return std::stoll(part);
+  };
+  const size_t dash = text.find('-');
+  const int64_t low = number(text.substr(0, dash));
+  const DifficultyRange range{low, dash == text.npos ? low : number(text.substr(dash + 1))};
+  if (range.low > range.high)
+    throw UsageError(fmt::format("quern {}: --difficulty '{}': expected the lower one first", verb, text));
+  return range;
+}
+
+std::vector<gym::EnvironmentAt> with_split(const std::vector<std::string>& names, const DifficultyRange& range,
+                                           const gym::SplitChoice& choice) {
+  std::vector<gym::EnvironmentAt> out;
+  for (const gym::NamedEnvironment* e : environments_named(names))
+    for (int64_t d = range.low; d <= range.high; ++d) try {
+        gym::split_problem({e, d}, choice, 0);
+        out.push_back({e, d});
+      } catch (const std::exception& x) {
+        if (!means_all(names)) throw;
+        fmt::print(stderr, "quern: left out: {}\n", x.what());
+      }
+  if (out.empty())
+    fail("no environment has problems of the {} split at these difficulties", split_name(choice.split));
+  return out;
+}
+
+}  // namespace quern::cli

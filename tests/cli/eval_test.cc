@@ -1,0 +1,130 @@
+// quern eval and quern gym eval from outside, with the model that ships: the problems that are asked, scores, samples,
+// comparison with an earlier log, and the report.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+std::vector<Json> log_lines(const std::string& file) {
+  std::vector<Json> out;
+  std::istringstream lines(read_file(file));
+  for (std::string line; std::getline(lines, line);) out.push_back(Json::parse(line));
+  return out;
+}
+
+// curriculum_questions.jsonl: what was asked before the gym had splits. Reported figures are of these problems.
+TEST(CliEval, AsksTheProblemsItAlwaysAsked) {
+  const ScratchFolder tmp;
+  const Ran r = shell("quern eval zaya-nano --level 3-5 --split heldout --seed 7 --count 12 --max-tokens 4 --log " +
+                      (tmp / "log"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::multiset<std::string> asked, golden;
+  for (const Json& j : log_lines(tmp / "log")) {
+    Json same = Json::object();
+    for (const char* key : {"question", "answer", "level", "kind"}) same.set(key, j.at(key));
+    asked.insert(same.dump());
+  }
+  std::istringstream lines(read_file(QUERN_SOURCE_DIR "/tests/cli/curriculum_questions.jsonl"));
+  for (std::string line; std::getline(lines, line);) golden.insert(line);
+  EXPECT_EQ(golden.size(), 36u);
+  EXPECT_EQ(asked, golden);
+}
+
+TEST(CliEval, AsksEnvironmentsAndComparesLogs) {
+  const ScratchFolder tmp;
+  const std::string command = "quern eval zaya-nano --task gym:nim,lists --level 1-2 --count 6 --seed 3 --json";
+  const Ran r = shell(command + " --log " + (tmp / "log"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("all").at("asked").as_int(), 12);
+  EXPECT_EQ(j.at("kinds").at("nim").at("asked").as_int(), 6);
+  EXPECT_EQ(j.at("levels").at("2").at("asked").as_int(), 6);
+  const Ran again = shell(command + " --against " + (tmp / "log"));
+  ASSERT_EQ(again.code, 0) << again.err;
+  const Json pairs = Json::parse(again.out).at("against");
+  EXPECT_EQ(pairs.at("both").as_int() + pairs.at("neither").as_int(), 12);
+  EXPECT_EQ(pairs.at("mcnemar_p").as_double(), 1);
+  const Ran other = shell("quern eval zaya-nano --level 1 --count 3 --against " + (tmp / "log"));
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("the log is of other problems"), std::string::npos) << other.err;
+  EXPECT_NE(shell("quern eval zaya-nano --task gym:nim --kind nim").err.find("--task gym:NAME"), std::string::npos);
+  EXPECT_NE(shell("quern eval zaya-nano --task gym:nimm").err.find("did you mean 'nim'"), std::string::npos);
+  EXPECT_NE(shell("quern eval zaya-nano --task gin").err.find("--task 'gin': expected curriculum, gym"),
+            std::string::npos);
+}
+
+TEST(CliGymEval, ScoresSamplesAndReports) {
+  const ScratchFolder tmp;
+  const Ran r =
+      shell(fmt::format("quern gym eval zaya-nano lists arithmetic --difficulty 0-1 --count 3 --samples 2 "
+                        "--log {} --html {} --json",
+                        tmp / "log", tmp / "page.html"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  ASSERT_EQ(j.at("environments").as_array().size(), 2u);
+  EXPECT_EQ(j.at("all").at("problems").as_int(), 12);
+  EXPECT_EQ(j.at("all").at("samples").as_int(), 24);
+  EXPECT_GT(j.at("all").at("pass@2").as_double(), 0.4);
+  EXPECT_GE(j.at("all").at("pass@2").as_double(), j.at("all").at("avg@2").as_double());
+  const std::vector<Json> log = log_lines(tmp / "log");
+  ASSERT_EQ(log.size(), 24u);
+  int64_t right = 0;
+  for (const Json& line : log) {
+    right += line.at("reward").as_double() == 1;
+    EXPECT_FALSE(line.at("reason").as_string().empty());
+    EXPECT_EQ(line.at("question_hash").as_string().size(), 16u);
+    line.at("response").as_string();
+    const Ran shown =
+        shell(fmt::format("quern gym show {} --difficulty {} --seed {}", line.at("environment").as_string(),
+                          line.at("difficulty").as_int(), line.at("seed").as_int()));
+    EXPECT_EQ(shown.code, 0) << shown.err;
+  }
+  EXPECT_EQ(right, j.at("all").at("right").as_int());
+  const std::string page = read_file(tmp / "page.html");
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  EXPECT_NE(page.find("</html>"), std::string::npos);
+}
+
+TEST(CliGymEval, ComparesWithAnEarlierLog) {
+  const ScratchFolder tmp;
+  const std::string command = "quern gym eval zaya-nano lists --difficulty 1-2 --count 5";
+  ASSERT_EQ(shell(command + " --log " + (tmp / "log")).code, 0);
+  const Ran same = shell(command + " --against " + (tmp / "log"));
+  EXPECT_NE(same.out.find("0 only by the earlier, 0 only by this one"), std::string::npos) << same.out << same.err;
+  const Ran other = shell(command + " --seed 1 --against " + (tmp / "log"));
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("the log is of other problems"), std::string::npos) << other.err;
+  EXPECT_NE(shell(command + " --against " + (tmp / "none")).code, 0);
+}
+
+TEST(CliGymEval, CalibratesInFewGroups) {
+  const Ran r = shell("quern gym eval zaya-nano lists --calibrate --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json lists = Json::parse(r.out).at("environments").as_array()[0];
+  EXPECT_GE(lists.at("groups").as_int(), 8);
+  EXPECT_LE(lists.at("groups").as_int(), 40);
+  EXPECT_GT(lists.at("level").as_double(), 2);
+  EXPECT_LT(lists.at("level").as_double(), 9);
+  EXPECT_GT(lists.at("level_deviation").as_double(), 0);
+}
+
+TEST(CliGymEval, NamesAModelWithoutATokenizer) {
+  const ScratchFolder tmp;
+  const Ran r =
+      shell(fmt::format("mkdir {0} && cp {1}/config.json {1}/model.safetensors {0} && quern gym eval {0} nim",
+                        tmp / "bare", QUERN_SOURCE_DIR "/models/zaya-nano"));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("tokenizer"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern
