@@ -1,0 +1,42 @@
+#include "quern/code/code_reply.h"
+
+#include <algorithm>
+
+namespace quern::code {
+namespace {
+
+std::string_view after_thinking(std::string_view reply) {
+  constexpr std::string_view kClose = "</think>";
+  const size_t close = reply.rfind(kClose);
+  return close == reply.npos ? reply : reply.substr(close + kClose.size());
+}
+
+}  // namespace
+
+std::optional<std::string> fenced_code(std::string_view reply) {
+  constexpr std::string_view kFence = "```";
+  reply = after_thinking(reply);
+  std::optional<std::string> out;
+  for (size_t at = 0; (at = reply.find(kFence, at)) != reply.npos;) {
+    const size_t line = reply.find('\n', at);
+    if (line == reply.npos) break;
+    const size_t end = std::min(reply.find(kFence, line), reply.size());
+    out = reply.substr(line + 1, end - line - 1);
+    at = std::min(end + kFence.size(), reply.size());
+  }
+  return out;
+}
+
+std::string_view answer_text(std::string_view reply) {
+  constexpr std::string_view kMark = "Answer:";
+  reply = after_thinking(reply);
+  if (const size_t mark = reply.rfind(kMark); mark != reply.npos) {
+    reply.remove_prefix(mark + kMark.size());
+    reply = reply.substr(0, reply.find('\n'));
+  }
+  const size_t from = reply.find_first_not_of(" \t\r\n");
+  if (from == reply.npos) return {};
+  return reply.substr(from, reply.find_last_not_of(" \t\r\n") - from + 1);
+}
+
+}  // namespace quern::code
