@@ -60,9 +60,8 @@ std::string list_language_step(const CodeStep& s, const std::string& so_far) {
 std::string c_step(const CodeStep& s, std::string_view x) {
   const std::string action = filled(s.action.operation->c, x, s.action);
   if (s.condition == nullptr) return "  " + action + "\n";
-  return fmt::format("  if ({}) {{\n    {}\n  }} else {{\n    {}\n  }}\n",
-                     filled_condition(s.condition->c, x, s), action,
-                     filled(s.otherwise.operation->c, x, s.otherwise));
+  return fmt::format("  if ({}) {{\n    {}\n  }} else {{\n    {}\n  }}\n", filled_condition(s.condition->c, x, s),
+                     action, filled(s.otherwise.operation->c, x, s.otherwise));
 }
 
 std::string python_step(const CodeStep& s) {

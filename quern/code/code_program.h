@@ -28,7 +28,7 @@ struct CodeStep {
 
 struct CodeProgram {
   bool has_k = false;
-  std::vector<CodeStep> steps;  // one or more
+  std::vector<CodeStep> steps = {};  // one or more
 
   ValueType in() const { return steps.front().in(); }
   ValueType out() const { return steps.back().out(); }
@@ -39,8 +39,8 @@ std::optional<CodeValue> run(const CodeStep& step, const CodeValue& x, int64_t k
 // Nothing where a number goes beyond kMaxNumber or a list beyond 10000 numbers.
 std::optional<CodeValue> run(const CodeProgram& program, const Arguments& a);
 
-std::string description_of(const CodeStep& step);        // "add 3 to each number"
-std::string description_of(const CodeProgram& program);  // steps separated by "; then "
+std::string description_of(const CodeStep& step);                      // "add 3 to each number"
+std::string description_of(const CodeProgram& program);                // steps separated by "; then "
 std::string trace_of(const CodeProgram& program, const Arguments& a);  // "x = [1, 2]. Reverse the list: [2, 1]."
 
 std::string python_of(const CodeProgram& program);         // def f(x): …

@@ -19,9 +19,10 @@ CodeProgram program_of(const char* json) { return program_from(Json::parse(json)
 
 TEST(CodeProgram, HasOneMeaningInFourTexts) {
   const CodeProgram p = program_of(R"([["add",3],["take",2,"longer",2,"reverse",0],["sum",0],["times",null]])");
-  EXPECT_EQ(description_of(p),
-            "add 3 to each number; then if the list has more than 2 numbers, keep only the first 2 numbers, otherwise "
-            "reverse the list; then add up the numbers; then multiply by k");
+  EXPECT_EQ(
+      description_of(p),
+      "add 3 to each number; then if the list has more than 2 numbers, keep only the first 2 numbers, otherwise "
+      "reverse the list; then add up the numbers; then multiply by k");
   EXPECT_EQ(python_of(p),
             "def f(x, k):\n    x = [v + 3 for v in x]\n    if len(x) > 2:\n        x = x[:2]\n    else:\n"
             "        x = x[::-1]\n    x = sum(x)\n    x = x * k\n    return x\n");
@@ -40,7 +41,8 @@ TEST(CodeProgram, HasOneMeaningInFourTexts) {
 }
 
 TEST(CodeProgram, RefusesWhatIsNone) {
-  for (const char* json : {"[]", "[[\"add\"]]", "[[\"fly\",1]]", "[[\"add\",0]]", "[[\"add\",1,\"wet\",1,\"add\",1]]", "3"})
+  for (const char* json :
+       {"[]", "[[\"add\"]]", "[[\"fly\",1]]", "[[\"add\",0]]", "[[\"add\",1,\"wet\",1,\"add\",1]]", "3"})
     EXPECT_NE(message_of([&] { program_of(json); }), "") << json;
 }
 
@@ -88,7 +90,8 @@ TEST(CodeTasks, HaveTestsThatTell) {
         EXPECT_EQ(run(t.program, test.arguments), test.expected);
         arguments.insert(text_of(test.arguments)), results.insert(text_of(test.expected));
       }
-    EXPECT_EQ(arguments.size(), t.shown.size() + t.hidden.size());  // none is given twice, so none is shown and hidden
+    EXPECT_EQ(arguments.size(),
+              t.shown.size() + t.hidden.size());  // none is given twice, so none is shown and hidden
     EXPECT_GE(results.size(), 3u) << description_of(t.program);
     steps += t.program.steps.size(), with_k += t.program.has_k ? 1 : 0;
     for (const CodeStep& s : t.program.steps) choices += s.condition != nullptr ? 1 : 0;
@@ -132,7 +135,8 @@ TEST(CodeValues, AreRead) {
   EXPECT_EQ(read("\"ab\"", ValueType::text), "'ab'");
   EXPECT_EQ(read(" ab ", ValueType::text), "'ab'");
   EXPECT_EQ(read("''", ValueType::text), "''");
-  for (const char* text : {"", "'a", "a'b", "'a' 'b'", "'a\\n'"}) EXPECT_EQ(read(text, ValueType::text), "none") << text;
+  for (const char* text : {"", "'a", "a'b", "'a' 'b'", "'a\\n'"})
+    EXPECT_EQ(read(text, ValueType::text), "none") << text;
 }
 
 TEST(CodeReplies, HaveCodeAndValues) {
@@ -145,7 +149,9 @@ TEST(CodeReplies, HaveCodeAndValues) {
   EXPECT_EQ(fenced_code("```\n```"), "");
   EXPECT_EQ(answer_text("Answer: 1\n<think>\n</think>\nSo\nAnswer:  A b \nmore"), "A b");
   EXPECT_EQ(answer_text("<think>x</think>\n 'a  b' \n"), "'a  b'");
+  EXPECT_EQ(answer_text("It is 5. \n"), "It is 5");
   EXPECT_EQ(answer_text("Answer:"), "");
+  EXPECT_EQ(answer_text(" . "), "");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ std::optional<std::string> fenced_code(std::string_view reply) {
     if (line == reply.npos) break;
     const size_t end = std::min(reply.find(kFence, line), reply.size());
     out = reply.substr(line + 1, end - line - 1);
+    if (out->ends_with('\n')) out->pop_back();
     at = std::min(end + kFence.size(), reply.size());
   }
   return out;
@@ -34,9 +35,8 @@ std::string_view answer_text(std::string_view reply) {
     reply.remove_prefix(mark + kMark.size());
     reply = reply.substr(0, reply.find('\n'));
   }
-  const size_t from = reply.find_first_not_of(" \t\r\n");
-  if (from == reply.npos) return {};
-  return reply.substr(from, reply.find_last_not_of(" \t\r\n") - from + 1);
+  reply.remove_prefix(std::min(reply.find_first_not_of(" \t\r\n"), reply.size()));
+  return reply.substr(0, reply.find_last_not_of(" \t\r\n.") + 1);
 }
 
 }  // namespace quern::code

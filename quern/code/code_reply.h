@@ -11,6 +11,7 @@ namespace quern::code {
 std::optional<std::string> fenced_code(std::string_view reply);
 
 // What follows the last "Answer:" after the thinking, on its line; without one, all that follows the thinking.
+// Blanks around it and full stops at its end are left out.
 std::string_view answer_text(std::string_view reply);
 
 }  // namespace quern::code

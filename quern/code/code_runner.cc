@@ -69,7 +69,8 @@ std::string why_missing(const sandbox::Result& r) {
 CodeRunner::CodeRunner(CodeLanguage language) : language_(language), pool_(policy_of(), 2) {
   const bool python = language == CodeLanguage::python;
   const std::vector<Arguments> one = {{CodeValue::of(1)}};
-  const auto out = run(python ? "def f(x):\n    return x + 1\n" : "long long f(long long x) { return x + 1; }\n", {}, one);
+  const auto out =
+      run(python ? "def f(x):\n    return x + 1\n" : "long long f(long long x) { return x + 1; }\n", {}, one);
   if (out[0].value != CodeValue::of(2))
     fail("{} does not work in the sandbox: {}", python ? "python3" : "cc", out[0].problem);
 }
@@ -83,8 +84,9 @@ std::vector<TestOutput> CodeRunner::run(const std::string& source, const CodeSig
     c.argv = {"python3", "-I", "-S", "/work/run.py"};
     c.files = {{"answer.py", source}, {"run.py", python_harness(arguments)}};
   } else {
-    c.argv = {"sh", "-c",
-              fmt::format("cc -std=gnu17 -O1 -w -pipe -o run run.c answer.c -lm || exit {}; exec ./run", kNotCompiled)};
+    c.argv = {
+        "sh", "-c",
+        fmt::format("cc -std=gnu17 -O1 -w -pipe -o run run.c answer.c -lm || exit {}; exec ./run", kNotCompiled)};
     c.files = {{"answer.c", source}, {"run.c", c_harness(signature, arguments)}};
   }
   const sandbox::Result r = pool_.run(c);

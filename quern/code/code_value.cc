@@ -93,13 +93,12 @@ std::optional<CodeValue> read_value(std::string_view text, ValueType type) {
   return CodeValue::of(std::string(inside));
 }
 
-std::string text_of(const Arguments& a) {
-  return a.k ? fmt::format("{}, {}", text_of(a.x), *a.k) : text_of(a.x);
-}
+std::string text_of(const Arguments& a) { return a.k ? fmt::format("{}, {}", text_of(a.x), *a.k) : text_of(a.x); }
 
 std::string c_declaration(const CodeSignature& s) {
   return fmt::format("{} f({}{})", s.out == ValueType::list ? "int" : "long long",
-                     s.in == ValueType::list ? "long long *x, int len" : "long long x", s.has_k ? ", long long k" : "");
+                     s.in == ValueType::list ? "long long *x, int len" : "long long x",
+                     s.has_k ? ", long long k" : "");
 }
 
 Json to_json(const std::vector<CodeTest>& tests) {

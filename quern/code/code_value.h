@@ -60,9 +60,9 @@ std::vector<CodeTest> tests_from(const Json& j);
 // What a function may be given, as stated in questions.
 struct InputFormat {
   ValueType type = ValueType::number;
-  int64_t length = 0;            // of a list or a string: at most so many
+  int64_t length = 0;               // of a list or a string: at most so many
   int64_t lowest = 0, highest = 0;  // of the numbers
-  int64_t max_k = 0;            // of k, from 1; 0: there is none
+  int64_t max_k = 0;                // of k, from 1; 0: there is none
 
   std::string text() const;  // "a list of at most 6 integers from -9 to 9"
   bool admits(const Arguments& a) const;

@@ -203,9 +203,9 @@ CodeValue Evaluator::value(const Expression& e) {
 
 const std::vector<ListBuiltin>& list_builtins() {
   constexpr ValueType n = ValueType::number, l = ValueType::list;
-  static const std::vector<ListBuiltin> all = {{"len", {l}, n},   {"sum", {l}, n},     {"max", {l}, n},
-                                               {"min", {l}, n},   {"first", {l}, n},   {"last", {l}, n},
-                                               {"reverse", {l}, l}, {"sort", {l}, l},  {"range", {n}, l},
+  static const std::vector<ListBuiltin> all = {{"len", {l}, n},     {"sum", {l}, n},    {"max", {l}, n},
+                                               {"min", {l}, n},     {"first", {l}, n},  {"last", {l}, n},
+                                               {"reverse", {l}, l}, {"sort", {l}, l},   {"range", {n}, l},
                                                {"take", {n, l}, l}, {"drop", {n, l}, l}};
   return all;
 }

@@ -49,8 +49,9 @@ class Parser {
   }
 
  private:
+  size_t here() const { return at_ - token_.size() + 1; }  // where the token begins, counted from 1
   [[noreturn]] void wrong(std::string_view expected) const {
-    fail("at character {}: expected {}, found {}", at_ - token_.size() + 1, expected,
+    fail("at character {}: expected {}, found {}", here(), expected,
          token_.empty() ? "the end" : fmt::format("'{}'", token_));
   }
 
@@ -91,7 +92,7 @@ class Parser {
   }
   Expression typed(Expression e, ValueType type) const {
     if (e.type != type)
-      fail("before character {}: expected {}, found {}", at_, type_name(type), type_name(e.type));
+      fail("before character {}: expected {}, found {}", here(), type_name(type), type_name(e.type));
     return e;
   }
   Expression in_scope(Name name, Expression (Parser::*read)()) {
@@ -109,7 +110,7 @@ class Parser {
   }
 
   void deeper() {
-    if (++depth_ > kMaxNesting) fail("at character {}: more than {} levels of nesting", at_, kMaxNesting);
+    if (++depth_ > kMaxNesting) fail("at character {}: more than {} levels of nesting", here(), kMaxNesting);
   }
 
   Expression let() {
@@ -152,8 +153,9 @@ class Parser {
     while (token_ == "+" || token_ == "-" || token_ == "++") {
       const Op op = token_ == "+" ? Op::add : token_ == "-" ? Op::subtract : Op::join;
       const ValueType type = op == Op::join ? kList : kNumber;
+      e = typed(std::move(e), type);
       next();
-      e = binary(op, typed(std::move(e), type), typed(product(), type));
+      e = binary(op, std::move(e), typed(product(), type));
     }
     return e;
   }
@@ -162,15 +164,16 @@ class Parser {
     Expression e = factor();
     while (token_ == "*" || token_ == "/" || token_ == "%") {
       const Op op = token_ == "*" ? Op::multiply : token_ == "/" ? Op::divide : Op::remainder;
+      e = typed(std::move(e), kNumber);
       next();
-      e = binary(op, typed(std::move(e), kNumber), typed(factor(), kNumber));
+      e = binary(op, std::move(e), typed(factor(), kNumber));
     }
     return e;
   }
 
   Expression binary(Op op, Expression a, Expression b) {
     // A chain of signs nests the tree without nesting the text.
-    if (++chain_ > kMaxNesting * 4) fail("at character {}: more than {} signs", at_, kMaxNesting * 4);
+    if (++chain_ > kMaxNesting * 4) fail("at character {}: more than {} signs", here(), kMaxNesting * 4);
     Expression e{.op = op, .type = a.type};
     e.parts.push_back(std::move(a)), e.parts.push_back(std::move(b));
     return e;
@@ -204,12 +207,12 @@ class Parser {
 
   Expression number() {
     Expression e;
-    if (token_.size() > 10) fail("at character {}: a number beyond a thousand million", at_);
+    if (token_.size() > 10) fail("at character {}: a number beyond a thousand million", here());
     for (char c : token_) {
       if (c < '0' || c > '9') wrong("a number");
       e.number = e.number * 10 + (c - '0');
     }
-    if (e.number > kMaxNumber) fail("at character {}: a number beyond a thousand million", at_);
+    if (e.number > kMaxNumber) fail("at character {}: a number beyond a thousand million", here());
     next();
     return e;
   }
@@ -227,7 +230,7 @@ class Parser {
     for (size_t i = scope_.size(); i-- > 0;)
       if (scope_[i].name == name)
         return {.op = Op::variable, .type = scope_[i].type, .number = static_cast<int64_t>(i), .name = name};
-    fail("before character {}: '{}' is not a name in scope", at_, name);
+    fail("before character {}: '{}' is not a name in scope", here(), name);
   }
 
   Expression call(const std::string& name) {
@@ -245,7 +248,7 @@ class Parser {
       expect(")");
       return e;
     }
-    fail("before character {}: '{}' is not a function", at_, name);
+    fail("before character {}: '{}' is not a function", here(), name);
   }
 
   Expression over_list(Op op) {

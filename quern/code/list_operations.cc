@@ -87,13 +87,11 @@ constexpr CodeOperation kOperations[] = {
     {"keep_multiples", kList, kList, 2, 5, "keep the numbers divisible by {n}",
      "{x} = [v for v in {x} if v % {n} == 0]",
      "{ int m = 0; for (int i = 0; i < len; i++) if ({x}[i] % {n} == 0) {x}[m++] = {x}[i]; len = m; }",
-     "filter(v -> v % {n} = 0, {x})",
-     [](V x, int64_t n) { return kept(x, [&](int64_t v) { return v % n == 0; }); }},
+     "filter(v -> v % {n} = 0, {x})", [](V x, int64_t n) { return kept(x, [&](int64_t v) { return v % n == 0; }); }},
     {"drop_multiples", kList, kList, 2, 5, "drop the numbers divisible by {n}",
      "{x} = [v for v in {x} if v % {n} != 0]",
      "{ int m = 0; for (int i = 0; i < len; i++) if ({x}[i] % {n} != 0) {x}[m++] = {x}[i]; len = m; }",
-     "filter(v -> v % {n} != 0, {x})",
-     [](V x, int64_t n) { return kept(x, [&](int64_t v) { return v % n != 0; }); }},
+     "filter(v -> v % {n} != 0, {x})", [](V x, int64_t n) { return kept(x, [&](int64_t v) { return v % n != 0; }); }},
     {"reverse", kList, kList, 0, 0, "reverse the list", "{x} = {x}[::-1]",
      "for (int i = 0, j = len - 1; i < j; i++, j--) { long long t = {x}[i]; {x}[i] = {x}[j]; {x}[j] = t; }",
      "reverse({x})",
@@ -157,8 +155,8 @@ constexpr CodeOperation kOperations[] = {
      "long long y = len > 0 ? {x}[len - 1] : 0;", "last({x})",
      [](V x, int64_t) { return number_of(x, [](auto& l) { return l.empty() ? 0 : l.back(); }); }},
     {"count_greater", kList, kNumber, 1, 9, "count the numbers greater than {n}",
-     "{x} = sum(1 for v in {x} if v > {n})",
-     "long long y = 0; for (int i = 0; i < len; i++) if ({x}[i] > {n}) y++;", "len(filter(v -> v > {n}, {x}))",
+     "{x} = sum(1 for v in {x} if v > {n})", "long long y = 0; for (int i = 0; i < len; i++) if ({x}[i] > {n}) y++;",
+     "len(filter(v -> v > {n}, {x}))",
      [](V x, int64_t n) { return CodeValue::of(std::ranges::count_if(x.list, [&](int64_t v) { return v > n; })); }},
     {"alternating", kList, kNumber, 0, 0,
      "go through the list with a total that starts at 0, each time replacing the total by the number minus the total",
@@ -170,7 +168,8 @@ constexpr CodeOperation kOperations[] = {
        return CodeValue::of(t);
      }},
     {"horner", kList, kNumber, 2, 9,
-     "go through the list with a total that starts at 0, each time multiplying it by {n}, adding the number and taking "
+     "go through the list with a total that starts at 0, each time multiplying it by {n}, adding the number and "
+     "taking "
      "the remainder after division by 100 (0 or more)",
      "t = 0\nfor v in {x}:\n    t = (t * {n} + v) % 100\n{x} = t",
      "long long y = 0; for (int i = 0; i < len; i++) y = ((y * {n} + {x}[i]) % 100 + 100) % 100;",

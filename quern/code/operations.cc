@@ -86,7 +86,8 @@ constexpr CodeOperation kOperations[] = {
      "{x} = ' '.join({x}.split()[::-1])", "", "", reversed_words},
     {"word_lengths", kText, kList, 0, 0, "list the lengths of the words", "{x} = [len(w) for w in {x}.split()]", "",
      "", word_lengths},
-    {"letter_places", kText, kList, 0, 0, "list the places of the letters in the alphabet, 1 for a, without the blanks",
+    {"letter_places", kText, kList, 0, 0,
+     "list the places of the letters in the alphabet, 1 for a, without the blanks",
      "{x} = [ord(c) - 96 for c in {x} if c != ' ']", "", "",
      [](V x, int64_t) {
        CodeValue out{.type = kList};
@@ -96,9 +97,8 @@ constexpr CodeOperation kOperations[] = {
      }},
     {"length", kText, kNumber, 0, 0, "count the characters", "{x} = len({x})", "", "",
      [](V x, int64_t) { return CodeValue::of(static_cast<int64_t>(x.text.size())); }},
-    {"count_vowels", kText, kNumber, 0, 0, "count the vowels (a, e, i, o, u)",
-     "{x} = sum(c in 'aeiou' for c in {x})", "", "",
-     [](V x, int64_t) { return CodeValue::of(std::ranges::count_if(x.text, is_vowel)); }},
+    {"count_vowels", kText, kNumber, 0, 0, "count the vowels (a, e, i, o, u)", "{x} = sum(c in 'aeiou' for c in {x})",
+     "", "", [](V x, int64_t) { return CodeValue::of(std::ranges::count_if(x.text, is_vowel)); }},
     {"to_letters", kList, kText, 0, 0,
      "make a string of the letters at places v modulo 26, a being at 0, for each number v",
      "{x} = ''.join(chr(v % 26 + 97) for v in {x})", "", "",

@@ -20,9 +20,7 @@ struct CodeOperation {
   CodeValue (*apply)(const CodeValue& x, int64_t n);
 
   bool has_constant() const { return high != 0; }
-  bool is_in(Dialect d) const {
-    return !(d == Dialect::python ? python : d == Dialect::c ? c : expression).empty();
-  }
+  bool is_in(Dialect d) const { return !(d == Dialect::python ? python : d == Dialect::c ? c : expression).empty(); }
 };
 
 // Whether a value is so; of steps that do one thing or another.

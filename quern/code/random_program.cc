@@ -1,7 +1,6 @@
 #include "quern/code/random_program.h"
 
 #include <algorithm>
-#include <set>
 
 #include "quern/base/error.h"
 
@@ -96,13 +95,23 @@ class Composer {
       next.push_back(*v);
     }
     if (changed < values_.size() / 3) return false;
-    size_t alike = 0;
-    for (const CodeValue& v : next) alike += v == next.back() ? 1 : 0;
-    if (alike > values_.size() / 2) return false;
+    if (!differ(next)) return false;
     uses_k_ = uses_k_ || (wants_k && s.action.uses_k);
     values_ = std::move(next);
     program_.steps.push_back(s);
     return true;
+  }
+
+  // At least three values, none of which is more than half of them.
+  static bool differ(const std::vector<CodeValue>& values) {
+    std::vector<std::pair<const CodeValue*, size_t>> seen;
+    size_t most = 0;
+    for (const CodeValue& v : values) {
+      auto at = std::ranges::find_if(seen, [&](const auto& s) { return *s.first == v; });
+      if (at == seen.end()) at = seen.insert(at, {&v, 0});
+      most = std::max(most, ++at->second);
+    }
+    return seen.size() >= 3 && most <= values.size() / 2;
   }
 
   Rng& r_;
@@ -141,7 +150,8 @@ void change(CodeProgram& p, Rng& r, Dialect dialect) {
   StepAction& a = s.condition != nullptr && r.below(2) != 0 ? s.otherwise : s.action;
   switch (r.below(4)) {
     case 0:
-      if (a.operation->has_constant() && !a.uses_k) a.constant = std::max<int64_t>(1, a.constant + (r.below(2) ? 1 : -1));
+      if (a.operation->has_constant() && !a.uses_k)
+        a.constant = std::max<int64_t>(1, a.constant + (r.below(2) ? 1 : -1));
       return;
     case 1: {
       std::vector<const CodeOperation*> all = operations_from(a.operation->in, dialect);

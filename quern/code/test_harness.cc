@@ -6,7 +6,7 @@ namespace quern::code {
 namespace {
 
 constexpr std::string_view kPython = R"(
-import os, select, signal, time
+import os, resource, select, signal, time
 
 def encoded(v):
     if type(v) is int:
@@ -55,6 +55,7 @@ def one_test(code, arguments, out):
         nothing = os.open("/dev/null", os.O_RDWR)
         for fd in 0, 1, 2:
             os.dup2(nothing, fd)
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         try:
             run_test(code, arguments, writer)
         finally:
@@ -91,6 +92,7 @@ constexpr std::string_view kC = R"(
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,6 +176,8 @@ int main(void) {
       close(out);
       const int nothing = open("/dev/null", O_RDWR);
       for (int fd = 0; fd < 3; fd++) dup2(nothing, fd);
+      const struct rlimit memory = {MEMORY, MEMORY};
+      setrlimit(RLIMIT_DATA, &memory);
       run_test(ends[1], test);
       _exit(0);
     }
@@ -194,7 +198,7 @@ std::string python_tuple(const Arguments& a) { return fmt::format("({},)", text_
 }  // namespace
 
 std::string python_harness(std::span<const Arguments> arguments) {
-  std::string out = fmt::format("SECONDS = {}\nTESTS = [", kTestSeconds);
+  std::string out = fmt::format("SECONDS, MEMORY = {}, {}\nTESTS = [", kTestSeconds, kTestMemory);
   for (const Arguments& a : arguments) out += python_tuple(a) + ", ";
   return out + "]\n" + std::string(kPython);
 }
@@ -206,10 +210,12 @@ std::string c_harness(const CodeSignature& s, std::span<const Arguments> argumen
     out += fmt::format("{}, {}, ", x.size(), a.k.value_or(0));
     for (int64_t n : x) out += fmt::format("{}, ", n);
   }
-  return out + fmt::format("0}};\n#define N_TESTS {}\n#define MILLISECONDS {}\n#define LIST_IN {}\n#define LIST_OUT {}\n"
-                           "#define HAS_K {}\n",
-                           arguments.size(), static_cast<int>(kTestSeconds * 1000), s.in == ValueType::list ? 1 : 0,
-                           s.out == ValueType::list ? 1 : 0, s.has_k ? 1 : 0) +
+  return out +
+         fmt::format(
+             "0}};\n#define N_TESTS {}\n#define MILLISECONDS {}\n#define LIST_IN {}\n#define LIST_OUT {}\n"
+             "#define HAS_K {}\n#define MEMORY {}\n",
+             arguments.size(), static_cast<int>(kTestSeconds * 1000), s.in == ValueType::list ? 1 : 0,
+             s.out == ValueType::list ? 1 : 0, s.has_k ? 1 : 0, kTestMemory) +
          std::string(kC);
 }
 

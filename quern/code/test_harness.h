@@ -8,7 +8,8 @@
 
 namespace quern::code {
 
-constexpr double kTestSeconds = 1;  // of one test
+constexpr double kTestSeconds = 1;          // of one test
+constexpr int64_t kTestMemory = 128 << 20;  // bytes of one process of a test
 
 std::string python_harness(std::span<const Arguments> arguments);  // runs /work/answer.py
 std::string c_harness(const CodeSignature& signature, std::span<const Arguments> arguments);

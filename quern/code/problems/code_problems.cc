@@ -26,23 +26,25 @@ std::string rules_before(const CodeProgram& program, Dialect d) {
   return d == Dialect::expression ? language_rules(list_language_of(program)) + " " : "";
 }
 
-std::string language_name(Dialect d) { return d == Dialect::python ? "Python" : d == Dialect::c ? "C" : "list"; }
-
 std::string how_to_write(const CodeProgram& program, Dialect d) {
   if (d == Dialect::expression)
     return fmt::format("{} Answer with f({}) = and one expression.", language_rules({}), arguments_name(program));
   if (d == Dialect::python) return "Answer with the whole function between ```python and ```.";
-  std::string out = "Answer with the whole function between ```c and ```.";
+  std::string_view where;
   if (program.out() == ValueType::list)
-    out += " The list is in x[0] to x[len - 1]; change it in place and return its new length.";
+    where = " The list is in x[0] to x[len - 1]; change it in place and return its new length.";
   else if (program.in() == ValueType::list)
-    out += " The list is in x[0] to x[len - 1].";
-  return out;
+    where = " The list is in x[0] to x[len - 1].";
+  return fmt::format("Answer with the whole function between ```c and ```.{}", where);
 }
 
 std::string signature_text(const CodeProgram& program, Dialect d) {
   if (d == Dialect::c) return c_declaration(program.signature());
   return fmt::format("f({})", arguments_name(program));
+}
+
+std::string_view function_name(Dialect d) {
+  return d == Dialect::python ? "the Python function" : d == Dialect::c ? "the C function" : "a function";
 }
 
 CodeProgram one_step(const CodeProgram& program, size_t i) {
@@ -133,7 +135,8 @@ Problem output_problem(Rng& r, const TaskSize& size) {
   const std::string code = text_in(t.program, size.dialect);
   Problem p{.key = fmt::format("{} of {}", code, text_of(test.arguments))};
   if (size.dialect == Dialect::expression)
-    p.question = fmt::format("{}What is f({})? {}", rules_before(t.program, size.dialect), text_of(test.arguments), code);
+    p.question =
+        fmt::format("{}What is f({})? {}", rules_before(t.program, size.dialect), text_of(test.arguments), code);
   else
     p.question = fmt::format("What does this program print?\n```python\n{}\nprint(repr(f({})))\n```",
                              python_of(t.program), text_of(test.arguments));
@@ -156,10 +159,11 @@ Problem input_problem(Rng& r, const TaskSize& size) {
   const CodeTest test = shown_test(t);
   const std::string code = text_in(t.program, size.dialect);
   Problem p{.key = fmt::format("{} to {}", code, text_of(test.expected))};
-  p.question = fmt::format("{}{}{}Give x{} for which f({}) is {}, where x is {}. If there are several, give one.",
-                           rules_before(t.program, size.dialect), code, size.dialect == Dialect::expression ? ". " : "\n",
-                           t.program.has_k ? " and k, separated by a comma," : "", arguments_name(t.program),
-                           text_of(test.expected), t.format.text());
+  p.question =
+      fmt::format("{}{}{}Give x{} for which f({}) is {}, where x is {}. If there are several, give one.",
+                  rules_before(t.program, size.dialect), code, size.dialect == Dialect::expression ? ". " : "\n",
+                  t.program.has_k ? " and k, separated by a comma," : "", arguments_name(t.program),
+                  text_of(test.expected), t.format.text());
   p.steps = "Try " + trace_of(t.program, test.arguments) + " This is the result.";
   p.answer = text_of(test.arguments);
   p.facts.set("program", to_json(t.program)), p.facts.set("format", to_json(t.format));
@@ -182,9 +186,9 @@ Problem function_problem(Rng& r, const TaskSize& size) {
   const CodeTask t = random_task(r, size);
   const std::string description = description_of(t.program);
   Problem p{.key = description};
-  p.question = fmt::format("Write the {} function {} of {}: {}. Return the result. Examples: {}. {}",
-                           language_name(size.dialect), signature_text(t.program, size.dialect), given(t), description,
-                           t.examples(), how_to_write(t.program, size.dialect));
+  p.question = fmt::format("Write {} {} of {}: {}. Return the result. Examples: {}. {}", function_name(size.dialect),
+                           signature_text(t.program, size.dialect), given(t), description, t.examples(),
+                           how_to_write(t.program, size.dialect));
   p.steps = worked_steps(t.program, size.dialect);
   p.answer = text_in(t.program, size.dialect);
   p.facts.set("tests", to_json(t.hidden));
@@ -206,8 +210,7 @@ Verdict judge_in_sandbox(const Problem& p, std::string_view reply) {
   const Arguments& first = tests.at(0).arguments;
   const CodeSignature signature{first.x.type, tests[0].expected.type, first.k.has_value()};
   const CodeLanguage language = p.facts.at("language").as_string() == "c" ? CodeLanguage::c : CodeLanguage::python;
-  const TestCount count =
-      count_passed(shared_runner(language).run(*source, signature, arguments_of(tests)), tests);
+  const TestCount count = count_passed(shared_runner(language).run(*source, signature, arguments_of(tests)), tests);
   return {count.share(), count.reason};
 }
 
@@ -267,7 +270,8 @@ Verdict judge_falsification(const Problem& p, std::string_view reply) {
   Verdict v;
   const auto a = given_arguments(p, reply, v);
   if (!a) return v;
-  const auto right = run(program_from(p.facts.at("program")), *a), found = run(program_from(p.facts.at("candidate")), *a);
+  const auto right = run(program_from(p.facts.at("program")), *a),
+             found = run(program_from(p.facts.at("candidate")), *a);
   if (!right || !found) return {0, fmt::format("f({}) goes beyond the bounds", text_of(*a))};
   if (*right == *found) return {0, fmt::format("f({}) is {} in both", text_of(*a), text_of(*found))};
   return {1, fmt::format("f({}) is {} instead of {}", text_of(*a), text_of(*found), text_of(*right))};

@@ -12,9 +12,7 @@ code::TaskSize task_size(int64_t difficulty) {
 
 class InvertFunction : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override {
-    return input_problem(r, task_size(difficulty));
-  }
+  Problem generate(Rng& r, int64_t difficulty) const override { return input_problem(r, task_size(difficulty)); }
   Verdict verify(const Problem& p, std::string_view reply) const override { return judge_input(p, reply); }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
 };
@@ -22,7 +20,8 @@ class InvertFunction : public Environment {
 }  // namespace
 
 void register_invert_function(EnvironmentRegistry& r) {
-  r.add("invert_function", "an argument for which a function of the list language gives a value", std::make_unique<InvertFunction>());
+  r.add("invert_function", "an argument for which a function of the list language gives a value",
+        std::make_unique<InvertFunction>());
 }
 
 }  // namespace quern::gym

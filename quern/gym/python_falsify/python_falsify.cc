@@ -6,15 +6,11 @@
 namespace quern::gym {
 namespace {
 
-code::TaskSize task_size(int64_t difficulty) {
-  return {.dialect = code::Dialect::python, .difficulty = difficulty};
-}
+code::TaskSize task_size(int64_t difficulty) { return {.dialect = code::Dialect::python, .difficulty = difficulty}; }
 
 class PythonFalsify : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override {
-    return falsify_problem(r, task_size(difficulty));
-  }
+  Problem generate(Rng& r, int64_t difficulty) const override { return falsify_problem(r, task_size(difficulty)); }
   Verdict verify(const Problem& p, std::string_view reply) const override { return judge_falsification(p, reply); }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
 };

@@ -6,15 +6,11 @@
 namespace quern::gym {
 namespace {
 
-code::TaskSize task_size(int64_t difficulty) {
-  return {.dialect = code::Dialect::python, .difficulty = difficulty};
-}
+code::TaskSize task_size(int64_t difficulty) { return {.dialect = code::Dialect::python, .difficulty = difficulty}; }
 
 class PythonFunction : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override {
-    return function_problem(r, task_size(difficulty));
-  }
+  Problem generate(Rng& r, int64_t difficulty) const override { return function_problem(r, task_size(difficulty)); }
   Verdict verify(const Problem& p, std::string_view reply) const override { return judge_in_sandbox(p, reply); }
   std::optional<std::string> unavailable() const override { return why_no_sandbox(code::Dialect::python); }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
@@ -23,7 +19,8 @@ class PythonFunction : public Environment {
 }  // namespace
 
 void register_python_function(EnvironmentRegistry& r) {
-  r.add("python_function", "a Python function by description and examples, tested in the sandbox", std::make_unique<PythonFunction>());
+  r.add("python_function", "a Python function by description and examples, tested in the sandbox",
+        std::make_unique<PythonFunction>());
 }
 
 }  // namespace quern::gym

@@ -12,9 +12,7 @@ code::TaskSize task_size(int64_t difficulty) {
 
 class RepairFunction : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override {
-    return repair_problem(r, task_size(difficulty));
-  }
+  Problem generate(Rng& r, int64_t difficulty) const override { return repair_problem(r, task_size(difficulty)); }
   Verdict verify(const Problem& p, std::string_view reply) const override { return judge_repair(p, reply); }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
 };

@@ -12,9 +12,7 @@ code::TaskSize task_size(int64_t difficulty) {
 
 class WriteFunction : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override {
-    return function_problem(r, task_size(difficulty));
-  }
+  Problem generate(Rng& r, int64_t difficulty) const override { return function_problem(r, task_size(difficulty)); }
   Verdict verify(const Problem& p, std::string_view reply) const override { return judge_function(p, reply); }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
 };
@@ -22,7 +20,8 @@ class WriteFunction : public Environment {
 }  // namespace
 
 void register_write_function(EnvironmentRegistry& r) {
-  r.add("write_function", "a function in the list language by description and examples", std::make_unique<WriteFunction>());
+  r.add("write_function", "a function in the list language by description and examples",
+        std::make_unique<WriteFunction>());
 }
 
 }  // namespace quern::gym
