@@ -127,9 +127,8 @@ TEST(CodeValues, AreRead) {
   for (const char* text : {"", "-", "1 2", "+3", "1.0", "1234567890123456789", "[1]"})
     EXPECT_EQ(read(text, ValueType::number), "none") << text;
   EXPECT_EQ(read("[1,-2 , 3]", ValueType::list), "[1, -2, 3]");
-  EXPECT_EQ(read("1, 2", ValueType::list), "[1, 2]");
   EXPECT_EQ(read("[ ]", ValueType::list), "[]");
-  for (const char* text : {"", "[1", "[1,]", "[1] 2", "[1], [2]", "[[1]]", "[a]", "[1;2]"})
+  for (const char* text : {"", "1, 2", "3", "[1", "[1,]", "[1] 2", "[1], [2]", "[[1]]", "[a]", "[1;2]"})
     EXPECT_EQ(read(text, ValueType::list), "none") << text;
   EXPECT_EQ(read("'a b '", ValueType::text), "'a b '");
   EXPECT_EQ(read("\"ab\"", ValueType::text), "'ab'");
@@ -142,6 +141,7 @@ TEST(CodeValues, AreRead) {
 TEST(CodeReplies, HaveCodeAndValues) {
   EXPECT_EQ(fenced_code("no code"), std::nullopt);
   EXPECT_EQ(fenced_code("a ```b``` c"), std::nullopt);
+  EXPECT_EQ(fenced_code("between ```python and ```.\nAnswer: ```python\nx\n```\n"), "x");
   EXPECT_EQ(fenced_code("```python\nx\n```"), "x");
   EXPECT_EQ(fenced_code("```\na\n```\nor\n```c\nb\nc\n```\ndone"), "b\nc");
   EXPECT_EQ(fenced_code("```python\nx\ny"), "x\ny");

@@ -11,6 +11,12 @@ std::string_view after_thinking(std::string_view reply) {
   return close == reply.npos ? reply : reply.substr(close + kClose.size());
 }
 
+// What stands behind a fence that opens a block: a name or nothing; "```python and ```" in a sentence opens none.
+bool is_language(std::string_view text) {
+  while (text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
+  return text.find_first_of(" `.,:;") == text.npos;
+}
+
 }  // namespace
 
 std::optional<std::string> fenced_code(std::string_view reply) {
@@ -20,6 +26,10 @@ std::optional<std::string> fenced_code(std::string_view reply) {
   for (size_t at = 0; (at = reply.find(kFence, at)) != reply.npos;) {
     const size_t line = reply.find('\n', at);
     if (line == reply.npos) break;
+    if (!is_language(reply.substr(at + kFence.size(), line - at - kFence.size()))) {
+      at += kFence.size();
+      continue;
+    }
     const size_t end = std::min(reply.find(kFence, line), reply.size());
     out = reply.substr(line + 1, end - line - 1);
     if (out->ends_with('\n')) out->pop_back();

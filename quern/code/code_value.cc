@@ -31,10 +31,10 @@ std::optional<int64_t> read_number(std::string_view s) {
 }
 
 std::optional<CodeValue> read_list(std::string_view s) {
-  const bool bracketed = s.size() >= 2 && s.front() == '[' && s.back() == ']';
-  if (bracketed) s = trimmed(s.substr(1, s.size() - 2));
+  if (s.size() < 2 || s.front() != '[' || s.back() != ']') return {};
+  s = trimmed(s.substr(1, s.size() - 2));
   CodeValue out{.type = ValueType::list};
-  if (s.empty()) return bracketed ? std::optional(out) : std::nullopt;
+  if (s.empty()) return out;
   for (size_t at = 0; at <= s.size();) {
     const size_t comma = std::min(s.find(',', at), s.size());
     const auto n = read_number(s.substr(at, comma - at));

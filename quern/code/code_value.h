@@ -32,7 +32,7 @@ Json to_json(const CodeValue& v);         // 12, [1, -2], "a b"
 CodeValue value_from(const Json& j);      // throws Error for anything else
 
 // All of the text is a value of that type, but for blanks: 12; [1, -2]; 'a b', "a b" or a b. Numbers have at most 18
-// digits. Brackets of a list may be missing where it has numbers.
+// digits.
 std::optional<CodeValue> read_value(std::string_view text, ValueType type);
 
 // The arguments of a function: f(x) or f(x, k).

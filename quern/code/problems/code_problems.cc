@@ -18,12 +18,13 @@ std::string text_in(const CodeProgram& program, Dialect d) {
 
 std::string_view arguments_name(const CodeProgram& program) { return program.has_k ? "x, k" : "x"; }
 
-// "for x, a list of at most 5 integers from -9 to 9": with k where there is one.
+// "x, a list of at most 5 integers from -9 to 9", with k where there is one.
 std::string given(const CodeTask& t) { return fmt::format("x, {}", t.format.text()); }
 
 // In front of a program that the reader must understand.
 std::string rules_before(const CodeProgram& program, Dialect d) {
-  return d == Dialect::expression ? language_rules(list_language_of(program)) + " " : "";
+  const std::string rules = d == Dialect::expression ? language_rules(list_language_of(program)) : "";
+  return rules.empty() ? "" : rules + " ";
 }
 
 std::string how_to_write(const CodeProgram& program, Dialect d) {

@@ -25,7 +25,8 @@ Asked asked(const std::string& question) {
   std::vector<int64_t> n;
   for (std::sregex_iterator i(format.begin(), format.end(), numbers), end; i != end; ++i)
     n.push_back(std::stoll(i->str()));
-  Asked a{.target = m[3]};
+  Asked a;
+  a.target = m[3];
   const bool list = format.starts_with("a list");
   a.format.type = list ? code::ValueType::list : code::ValueType::number;
   if (list) a.format.length = n.at(0), n.erase(n.begin());

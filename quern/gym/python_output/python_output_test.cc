@@ -29,9 +29,9 @@ TEST(PythonOutput, ReadsValues) {
     EXPECT_EQ(e.verify(p, wrong).reward, 0) << wrong;
   EXPECT_EQ(e.verify(p, "'x'").reason, "expected 'a b '");
   p.facts.set("expected", Json::parse("[1, -2]"));
-  for (const char* right : {"[1, -2]", "Answer: [1,-2]", "1, -2", "[ 1 , -2 ]."})
+  for (const char* right : {"[1, -2]", "Answer: [1,-2]", "[ 1 , -2 ]."})
     EXPECT_EQ(e.verify(p, right).reward, 1) << right;
-  for (const char* wrong : {"[1, 2]", "[1 -2]", "(1, -2)", "[1, -2] [1, -2]", "[-2, 1]", "1"})
+  for (const char* wrong : {"[1, 2]", "[1 -2]", "1, -2", "(1, -2)", "[1, -2] [1, -2]", "[-2, 1]", "1"})
     EXPECT_EQ(e.verify(p, wrong).reward, 0) << wrong;
 }
 
