@@ -5,10 +5,11 @@
 #include "quern/code/code_runner.h"
 #include "quern/code/expression.h"
 
-namespace quern::gym {
-namespace {
+namespace quern::code {
 
-using namespace code;
+using gym::Problem, gym::Verdict;
+
+namespace {
 
 std::string text_in(const CodeProgram& program, Dialect d) {
   if (d == Dialect::expression) return list_language_of(program);
@@ -86,7 +87,7 @@ std::optional<TestCount> counted(const Problem& p, std::string_view reply, std::
   if (tests[0].arguments.k) names.emplace_back("k"), types.push_back(ValueType::number);
   ListFunction f;
   try {
-    f = parse_function(final_answer(reply), names, types);
+    f = parse_function(gym::final_answer(reply), names, types);
   } catch (const Error& e) {
     why = e.what();
     return {};
@@ -278,4 +279,4 @@ Verdict judge_falsification(const Problem& p, std::string_view reply) {
   return {1, fmt::format("f({}) is {} instead of {}", text_of(*a), text_of(*found), text_of(*right))};
 }
 
-}  // namespace quern::gym
+}  // namespace quern::code

@@ -7,28 +7,29 @@
 #include "quern/code/random_program.h"
 #include "quern/gym/environment.h"
 
-namespace quern::gym {
+namespace quern::code {
 
 // What does f give for these arguments?
-Problem output_problem(Rng& r, const code::TaskSize& size);
-Verdict judge_output(const Problem& p, std::string_view reply);
+gym::Problem output_problem(Rng& r, const TaskSize& size);
+gym::Verdict judge_output(const gym::Problem& p, std::string_view reply);
 
 // For which arguments does f give this?
-Problem input_problem(Rng& r, const code::TaskSize& size);
-Verdict judge_input(const Problem& p, std::string_view reply);
+gym::Problem input_problem(Rng& r, const TaskSize& size);
+gym::Verdict judge_input(const gym::Problem& p, std::string_view reply);
 
 // Write f, by its description and examples. In Python and C the function runs in a sandbox.
-Problem function_problem(Rng& r, const code::TaskSize& size);
-Verdict judge_function(const Problem& p, std::string_view reply);    // of the list language
-Verdict judge_in_sandbox(const Problem& p, std::string_view reply);  // of Python and C; throws Error without sandbox
-std::optional<std::string> why_no_sandbox(code::Dialect dialect);
+gym::Problem function_problem(Rng& r, const TaskSize& size);
+gym::Verdict judge_function(const gym::Problem& p, std::string_view reply);  // of the list language
+// Of Python and C. Throws Error where no sandbox can be had.
+gym::Verdict judge_in_sandbox(const gym::Problem& p, std::string_view reply);
+std::optional<std::string> why_no_sandbox(Dialect dialect);
 
 // Correct f, a program with one error. What the given program passes already earns nothing.
-Problem repair_problem(Rng& r, const code::TaskSize& size);
-Verdict judge_repair(const Problem& p, std::string_view reply);
+gym::Problem repair_problem(Rng& r, const TaskSize& size);
+gym::Verdict judge_repair(const gym::Problem& p, std::string_view reply);
 
 // For which arguments does f, a program with one error, not do what its description says?
-Problem falsify_problem(Rng& r, const code::TaskSize& size);
-Verdict judge_falsification(const Problem& p, std::string_view reply);
+gym::Problem falsify_problem(Rng& r, const TaskSize& size);
+gym::Verdict judge_falsification(const gym::Problem& p, std::string_view reply);
 
-}  // namespace quern::gym
+}  // namespace quern::code

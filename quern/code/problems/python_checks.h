@@ -8,7 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/code/code_runner.h"
 
-namespace quern::gym {
+namespace quern::code {
 
 // What each program prints, without the end of its line. Programs end with one print().
 inline std::vector<std::string> python_prints(const std::vector<std::string>& programs) {
@@ -31,7 +31,7 @@ inline std::string python_in(const std::string& question) {
   return question.substr(from, question.find("```", from) - from);
 }
 
-}  // namespace quern::gym
+}  // namespace quern::code
 
 // Skips a test where no Python can be isolated.
 #define QUERN_NEEDS_PYTHON() \

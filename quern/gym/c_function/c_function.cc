@@ -10,9 +10,11 @@ code::TaskSize task_size(int64_t difficulty) { return {.dialect = code::Dialect:
 
 class CFunction : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override { return function_problem(r, task_size(difficulty)); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_in_sandbox(p, reply); }
-  std::optional<std::string> unavailable() const override { return why_no_sandbox(code::Dialect::c); }
+  Problem generate(Rng& r, int64_t difficulty) const override {
+    return code::function_problem(r, task_size(difficulty));
+  }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return code::judge_in_sandbox(p, reply); }
+  std::optional<std::string> unavailable() const override { return code::why_no_sandbox(code::Dialect::c); }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
 };
 

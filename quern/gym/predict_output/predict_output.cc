@@ -11,8 +11,10 @@ code::TaskSize task_size(int64_t difficulty) {
 
 class PredictOutput : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override { return output_problem(r, task_size(difficulty)); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_output(p, reply); }
+  Problem generate(Rng& r, int64_t difficulty) const override {
+    return code::output_problem(r, task_size(difficulty));
+  }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return code::judge_output(p, reply); }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
 };
 

@@ -10,8 +10,12 @@ code::TaskSize task_size(int64_t difficulty) { return {.dialect = code::Dialect:
 
 class PythonFalsify : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override { return falsify_problem(r, task_size(difficulty)); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_falsification(p, reply); }
+  Problem generate(Rng& r, int64_t difficulty) const override {
+    return code::falsify_problem(r, task_size(difficulty));
+  }
+  Verdict verify(const Problem& p, std::string_view reply) const override {
+    return code::judge_falsification(p, reply);
+  }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
 };
 

@@ -23,10 +23,10 @@ TEST(PythonFalsify, JudgesAsPythonDoes) {
     for (const std::string& reply : replies) {
       rewards.push_back(e.verify(p, reply).reward);
       programs.push_back(
-          fmt::format("{}a = f({})\n{}print(a != f({}))", reference, reply, python_in(p.question), reply));
+          fmt::format("{}a = f({})\n{}print(a != f({}))", reference, reply, code::python_in(p.question), reply));
     }
   }
-  const std::vector<std::string> lines = python_prints(programs);
+  const std::vector<std::string> lines = code::python_prints(programs);
   int found = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
     EXPECT_EQ(rewards[i], lines[i] == "True" ? 1 : 0) << programs[i];

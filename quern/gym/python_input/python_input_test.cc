@@ -29,10 +29,10 @@ TEST(PythonInput, JudgesAsPythonDoes) {
       replies.push_back(text_of(a));
     for (const std::string& reply : replies) {
       rewards.push_back(e.verify(p, reply).reward), targets.push_back(target_of(p.question));
-      programs.push_back(fmt::format("{}print(repr(f({})))", python_in(p.question), reply));
+      programs.push_back(fmt::format("{}print(repr(f({})))", code::python_in(p.question), reply));
     }
   }
-  const std::vector<std::string> lines = python_prints(programs);
+  const std::vector<std::string> lines = code::python_prints(programs);
   int right = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
     EXPECT_EQ(rewards[i], lines[i] == targets[i] ? 1 : 0) << programs[i] << lines[i];

@@ -13,9 +13,9 @@ TEST(PythonOutput, AsksWhatPythonPrints) {
   std::vector<std::string> programs;
   for (uint64_t seed = 0; seed < 600; ++seed) {
     problems.push_back(plugin_environments().find("python_output").generate(seed, static_cast<int64_t>(seed % 30)));
-    programs.push_back(python_in(problems.back().question));
+    programs.push_back(code::python_in(problems.back().question));
   }
-  const std::vector<std::string> lines = python_prints(programs);
+  const std::vector<std::string> lines = code::python_prints(programs);
   for (size_t i = 0; i < problems.size(); ++i) EXPECT_EQ(problems[i].answer, lines[i]) << problems[i].question;
 }
 

@@ -12,8 +12,10 @@ code::TaskSize task_size(int64_t difficulty) {
 
 class WriteFunction : public Environment {
  public:
-  Problem generate(Rng& r, int64_t difficulty) const override { return function_problem(r, task_size(difficulty)); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_function(p, reply); }
+  Problem generate(Rng& r, int64_t difficulty) const override {
+    return code::function_problem(r, task_size(difficulty));
+  }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return code::judge_function(p, reply); }
   std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
 };
 
