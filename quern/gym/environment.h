@@ -27,6 +27,10 @@ class Environment {
   // the problem's, but for case and white space.
   virtual Verdict verify(const Problem& p, std::string_view reply) const;
 
+  // Why replies cannot be judged on this machine, such as a missing interpreter; none: they can. Where there is a
+  // reason, verify() may throw Error: a reply must not earn 0 for what the machine lacks.
+  virtual std::optional<std::string> unavailable() const { return {}; }
+
   // The difficulty above which problems stay as hard; none: they always get harder.
   virtual std::optional<int64_t> saturates_at() const { return {}; }
 };

@@ -63,6 +63,7 @@ TEST(Environments, AreInGroups) {
 TEST(Environments, PoseTheHardestProblems) {
   for (const NamedEnvironment& e : plugin_environments().environments()) {
     const Problem p = e.generate(1, kMaxDifficulty);
+    if (e.environment->unavailable()) continue;
     EXPECT_EQ(e.verify(p, plain_form(p)).reward, 1) << e.name;
   }
 }

@@ -49,7 +49,7 @@ std::vector<RolloutGroup> sampled(RolloutSampler& sampler, const ParityOptions& 
   for (uint64_t index = 0; tokens < o.tokens;) {
     std::vector<RolloutSampler::Ask> asks;
     for (int64_t i = 0; i < std::max<int64_t>(1, o.company / o.group); ++i, ++index) {
-      gym::SeededProblem p = gym::split_problem(e, static_cast<int64_t>(index % 5), {.seed = o.seed}, index);
+      gym::SeededProblem p = gym::split_problem({&e, static_cast<int64_t>(index % 5)}, {.seed = o.seed}, index);
       asks.push_back({&e, std::move(p.problem), p.seed, mix64(o.seed) + index});
     }
     for (RolloutGroup& g : sampler.run(std::move(asks), 0)) {

@@ -133,7 +133,7 @@ std::vector<RolloutGroup> RolloutSource::ask(const std::vector<Slot>& slots) {
     const gym::NamedEnvironment& e = gym::plugin_environments().find(s.draw.environment);
     const auto number = static_cast<uint64_t>(s.index * (c_.resample + 1) + s.attempt);
     gym::SeededProblem p =
-        gym::split_problem(e, s.draw.difficulty, {.split = gym::ProblemSplit::train, .seed = seed_}, number);
+        gym::split_problem({&e, s.draw.difficulty}, {.split = gym::ProblemSplit::train, .seed = seed_}, number);
     asks.push_back({&e, std::move(p.problem), p.seed, mix64(seed_ ^ 0xa115) + number * 0x10001});
   }
   return sampler_.run(std::move(asks), twin_.version());
@@ -301,7 +301,9 @@ void check_rollouts(const Recipe& recipe) {
   for (const PhaseConfig& p : recipe.phase) {
     if (!p.rl.on()) continue;
     gym::LearnerDifficulties(p.rl.environments, p.rl.difficulty);
-    for (const std::string& name : p.rl.environments) gym::plugin_environments().find(name);
+    for (const std::string& name : p.rl.environments)
+      if (const auto why = gym::plugin_environments().find(name).environment->unavailable())
+        fail("phase '{}': environment '{}' cannot judge answers here: {}", p.name, name, *why);
     const std::filesystem::path tokenizer = train::tokenizer_source(recipe);
     if (tokenizer.empty())
       fail("phase '{}': reinforcement learning needs a tokenizer: name one, or a model.from that has one", p.name);

@@ -19,6 +19,9 @@ int gym_verify(Words args);
 using Environments = std::vector<const gym::NamedEnvironment*>;
 bool means_all(const std::vector<std::string>& names);
 Environments environments_named(const std::vector<std::string>& names);
+// Those of them that can judge answers on this machine. Throws Error for a name that cannot; of all, such are left out
+// with a message.
+Environments environments_to_judge(const std::vector<std::string>& names);
 
 struct DifficultyRange {
   int64_t low = 0, high = 4;
@@ -27,7 +30,11 @@ DifficultyRange read_difficulties(const char* verb, const std::string& text);  /
 
 // These environments at these difficulties. Where a split has too few problems, throws Error if the environment was asked
 // for by name; else that difficulty is left out, and named on stderr.
-std::vector<gym::EnvironmentAt> with_split(const std::vector<std::string>& names, const DifficultyRange& range,
-                                           const gym::SplitChoice& choice);
+enum class Missing { refused, left_out };
+inline Missing missing_of(const std::vector<std::string>& names) {
+  return means_all(names) ? Missing::left_out : Missing::refused;
+}
+std::vector<gym::EnvironmentAt> with_split(const Environments& environments, const DifficultyRange& range,
+                                           const gym::SplitChoice& choice, Missing missing);
 
 }  // namespace quern::cli

@@ -76,9 +76,9 @@ void GymEvalFlags::resolve() {
   const DifficultyRange range = read_difficulties("gym eval", which.difficulty.value_or("0-4"));
   problems.choice = {gym::parse_split(which.split), static_cast<uint64_t>(which.seed)};
   if (problems.calibrate)
-    for (const gym::NamedEnvironment* e : environments_named(names)) problems.asked.push_back({e, 0});
+    for (const gym::NamedEnvironment* e : environments_to_judge(names)) problems.asked.push_back({e, 0});
   else
-    problems.asked = with_split(names, range, problems.choice);
+    problems.asked = with_split(environments_to_judge(names), range, problems.choice, missing_of(names));
   o.plain = form == "text";
   o.plan = reason::parse_plan(*think.plan);
   o.generate.sampling.temperature = problems.samples > 1 || o.plan.n > 1 || o.plan.t > 0 ? 1 : 0;

@@ -16,6 +16,8 @@ Json description(const NamedEnvironment& e) {
   Json j = Json::object();
   j.set("name", e.name), j.set("group", e.group), j.set("summary", e.summary);
   j.set("saturates_at", top ? Json(*top) : Json());
+  const std::optional<std::string> why = e.environment->unavailable();
+  j.set("unavailable", why ? Json(*why) : Json());
   return j;
 }
 
@@ -32,8 +34,10 @@ void print_groups(const Groups& groups) {
     fmt::print("{}{}\n", gap, group);
     for (const NamedEnvironment* e : members) {
       const std::string top = last_difficulty(*e);
-      fmt::print("  {:<18} {}{}\n", e->name, e->summary,
-                 top.empty() ? "" : fmt::format(" (as hard from difficulty {} on)", top));
+      const std::optional<std::string> why = e->environment->unavailable();
+      fmt::print("  {:<18} {}{}{}\n", e->name, e->summary,
+                 top.empty() ? "" : fmt::format(" (as hard from difficulty {} on)", top),
+                 why ? fmt::format(" (not on this machine: {})", *why) : "");
     }
     gap = "\n";
   }

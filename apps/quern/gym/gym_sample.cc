@@ -79,7 +79,7 @@ int gym_sample(Words args) {
         "quern gym sample: --format {} makes training examples, and the test split is never trained on: take "
         "--split train, or --format problems",
         f.format));
-  std::vector<gym::EnvironmentAt> all = with_split(f.names, range, choice);
+  std::vector<gym::EnvironmentAt> all = with_split(environments_named(f.names), range, choice, missing_of(f.names));
   if (f.trains()) all = with_solution(all, f);
   LineFile file("-");
   for (uint64_t i = 0; i < static_cast<uint64_t>(f.count); ++i) {

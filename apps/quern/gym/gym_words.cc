@@ -21,6 +21,21 @@ Environments environments_named(const std::vector<std::string>& names) {
   return out;
 }
 
+Environments environments_to_judge(const std::vector<std::string>& names) {
+  Environments out;
+  for (const gym::NamedEnvironment* e : environments_named(names)) {
+    const std::optional<std::string> why = e->environment->unavailable();
+    if (!why) {
+      out.push_back(e);
+    } else if (means_all(names)) {
+      fmt::print(stderr, "quern: left out: {}: {}\n", e->name, *why);
+    } else {
+      fail("environment '{}' cannot judge answers here: {}", e->name, *why);
+    }
+  }
+  return out;
+}
+
 DifficultyRange read_difficulties(const char* verb, const std::string& text) {
   const auto number = [&](const std::string& part) -> int64_t {
     if (part.empty() || part.size() > 9 || part.find_first_not_of("0123456789") != part.npos ||
@@ -37,15 +52,15 @@ DifficultyRange read_difficulties(const char* verb, const std::string& text) {
   return range;
 }
 
-std::vector<gym::EnvironmentAt> with_split(const std::vector<std::string>& names, const DifficultyRange& range,
-                                           const gym::SplitChoice& choice) {
+std::vector<gym::EnvironmentAt> with_split(const Environments& environments, const DifficultyRange& range,
+                                           const gym::SplitChoice& choice, Missing missing) {
   std::vector<gym::EnvironmentAt> out;
-  for (const gym::NamedEnvironment* e : environments_named(names))
+  for (const gym::NamedEnvironment* e : environments)
     for (int64_t d = range.low; d <= range.high; ++d) try {
         gym::split_problem({e, d}, choice, 0);
         out.push_back({e, d});
       } catch (const std::exception& x) {
-        if (!means_all(names)) throw;
+        if (missing == Missing::refused) throw;
         fmt::print(stderr, "quern: left out: {}\n", x.what());
       }
   if (out.empty())

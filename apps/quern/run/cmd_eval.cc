@@ -120,8 +120,9 @@ void EvalFlags::resolve_gym() {
   }
   const DifficultyRange range{o.problems.min_level - 1, o.problems.max_level - 1};
   gym.choice = {gym::parse_split(which.split == "heldout" ? "test" : which.split), o.problems.seed};
-  gym.asked = with_split(names, range, gym.choice);
-  const auto environments = static_cast<int64_t>(environments_named(names).size());
+  const Environments chosen = environments_to_judge(names);
+  gym.asked = with_split(chosen, range, gym.choice, missing_of(names));
+  const auto environments = static_cast<int64_t>(chosen.size());
   gym.count = (o.count + environments - 1) / environments;
 }
 
