@@ -24,9 +24,9 @@ struct Batch {
   std::vector<int32_t> offsets;        // [segments + 1], rows of each segment (sequence or document)
   std::vector<int32_t> positions;      // [T] absolute, from 0 in every sequence
   std::vector<SequenceState*> states;  // one per segment, or empty (no state in or out; required for training)
-  std::vector<SnapshotPoint> snapshot_points;  // in order; only if every recurrent part has snapshots_inside
-  RowPlacement placement;                      // of rows and KV caches over ranks
-  nn::ExpertRoutes* record_routes = nullptr;   // the model fills it: one entry per row
+  std::vector<SnapshotPoint> snapshot_points;       // in order; only if every recurrent part has snapshots_inside
+  RowPlacement placement;                           // of rows and KV caches over ranks
+  nn::ExpertRoutes* record_routes = nullptr;        // the model fills it: one entry per row
   const nn::ExpertRoutes* replay_routes = nullptr;  // choices of experts to take instead of the routers' own
 
   int64_t segments() const { return static_cast<int64_t>(offsets.size()) - 1; }

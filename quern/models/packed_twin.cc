@@ -16,7 +16,7 @@ PackedTwin::PackedTwin(const nn::Registry& registry, Model& source, kernels::Qua
 void PackedTwin::refresh() {
   std::map<std::string, Tensor> values;
   source_.visit("", [&](const std::string& name, grad::Parameter& p) {
-    if (!p.value.defined()) fail("{}: the weights of the model are packed; a twin needs the plain ones", name);
+    if (!p.value.defined()) fail("{}: the model has no plain weights any more; a twin is made of these", name);
     values[name] = p.value;
   });
   // What the twin keeps must not change with the source. Matrices are read while they are packed; the few that stay as

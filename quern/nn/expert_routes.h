@@ -14,7 +14,8 @@ namespace quern::nn {
 struct ExpertRoutes {
   static constexpr uint8_t kFree = 255;  // not recorded: the router chooses
 
-  int64_t slots = 0;         // of a token: experts per token, summed over the MoE layers; 0 = no experts, or nothing recorded
+  int64_t slots =
+      0;  // of a token: experts per token, summed over the MoE layers; 0 = no experts, or nothing recorded
   std::vector<uint8_t> ids;  // [tokens, slots]; the skip class is the number of experts
 
   int64_t tokens() const { return slots == 0 ? 0 : static_cast<int64_t>(ids.size()) / slots; }
@@ -46,7 +47,8 @@ struct RouteSlots {
     if (!record) return;
     for (size_t i = 0; i < chosen.size(); ++i) {
       const auto t = static_cast<int64_t>(i) / per_token, s = static_cast<int64_t>(i) % per_token;
-      if (chosen[i] >= ExpertRoutes::kFree) fail("routes are recorded of up to 254 experts, not of expert {}", chosen[i]);
+      if (chosen[i] >= ExpertRoutes::kFree)
+        fail("routes are recorded of up to 254 experts, not of expert {}", chosen[i]);
       record->ids[static_cast<size_t>(t * record->slots + first + s)] = static_cast<uint8_t>(chosen[i]);
     }
   }

@@ -1,6 +1,6 @@
 // Aggregation examples from a model's own sampled solutions (rollouts): it solves synthetic problems, and the ends of
 // a few of its solutions, as a round of Markovian RSA would carry them, form the prompt, with the correct solution as
-// the answer. Planted errors (quern/gym/attempts.h) look wrong line by line; these are errors the model really makes.
+// the answer. Planted errors (quern/reason/attempts.h) look wrong line by line; these are errors the model really makes.
 // If most solutions are correct, majority voting is enough. In a contested group it is not: a correct solution exists,
 // but no more solutions agree with it than with another answer, so only verification helps. A solution is correct if
 // it ends like the reference solution; if only the answer is wrong, the reader cannot see that.

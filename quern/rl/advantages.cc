@@ -66,10 +66,9 @@ std::vector<double> LengthBonus::of(std::span<const double> rewards, std::span<c
   for (size_t i = 0; i < out.size(); ++i) {
     if (!right(i)) continue;
     const double room = static_cast<double>(std::max<int64_t>(1, longest - shortest));
-    const double share =
-        tokens[i] <= shortest + config.tolerance
-            ? 0.5
-            : 0.5 - std::clamp(static_cast<double>(tokens[i] - shortest) / room, 0.0, 1.0);
+    const double share = tokens[i] <= shortest + config.tolerance
+                             ? 0.5
+                             : 0.5 - std::clamp(static_cast<double>(tokens[i] - shortest) / room, 0.0, 1.0);
     out[i] = config.weight * success * share;
   }
   return out;

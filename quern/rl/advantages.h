@@ -27,6 +27,7 @@ struct LengthBonus {
   std::vector<double> of(std::span<const double> rewards, std::span<const int64_t> tokens, double best) const;
 };
 // The bonus as part of advantages: added to the rewards above the line alone, the mean stays that of the task's rewards.
-std::vector<double> advantages(const std::string& kind, std::span<const double> rewards, std::span<const double> bonus);
+std::vector<double> advantages(const std::string& kind, std::span<const double> rewards,
+                               std::span<const double> bonus);
 
 }  // namespace quern::rl

@@ -26,13 +26,13 @@ struct ParityOptions {
 struct Parity {
   int64_t tokens = 0;
   double max_abs_delta_logprob = 0;
-  double kl = 0;       // of the sampling policy to the other: mean of e^d − d − 1, d the difference of log-probabilities
+  double kl = 0;  // of the sampling policy to the other: mean of e^d − d − 1, d the difference of log-probabilities
   double pearson = 1;  // of the tokens' probabilities
 };
 
 struct ParityReport {
-  Parity own, replayed;         // fast: the routers choose, or what was recorded is replayed (equal without experts)
-  Parity exact;                 // in exact mode alone
+  Parity own, replayed;  // fast: the routers choose, or what was recorded is replayed (equal without experts)
+  Parity exact;          // in exact mode alone
   double share_routes_differ = 0;  // of the choices of experts: the pass's own against those recorded
 };
 

@@ -28,8 +28,7 @@ void append(Growing& g, const LearnedRollout& l, const train::RlConfig& c) {
   g.micro.targets.insert(g.micro.targets.end(), r.targets.begin(), r.targets.end());
   g.lengths.push_back(static_cast<int64_t>(r.tokens.size()));
   append_values(g.policy.sampled, record.logprobs, prompt);
-  append_values(g.policy.advantage,
-                std::vector<float>(answer, static_cast<float>(l.rollout->advantage)), prompt);
+  append_values(g.policy.advantage, std::vector<float>(answer, static_cast<float>(l.rollout->advantage)), prompt);
   if (!l.current.empty()) append_values(g.policy.current, l.current, prompt);
   if (!l.reference.empty()) append_values(g.policy.reference, l.reference, prompt);
   if (c.replay_routes) g.policy.routes.append(record.routes, 0, record.routes.tokens());

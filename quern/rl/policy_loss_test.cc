@@ -24,7 +24,7 @@ TEST(PolicyLoss, DppoMasksWhatHasMovedFarEnoughInItsDirection) {
   const Case cases[] = {
       {0.5, 0.7, 1, true, true},    // up, and it should go up: enough
       {0.5, 0.7, -1, false, true},  // up, but it should go down
-      {0.5, 0.3, -1, true, true},   {0.5, 0.3, 1, false, true},   {0.5, 0.55, 1, false, false},
+      {0.5, 0.3, -1, true, true},    {0.5, 0.3, 1, false, true},     {0.5, 0.55, 1, false, false},
       {0.5, 0.45, -1, false, false}, {0.001, 0.09, 1, false, false},  // a ratio of 90 is no reason
       {0.5, 0.3, 0, true, true},
   };
@@ -35,7 +35,8 @@ TEST(PolicyLoss, DppoMasksWhatHasMovedFarEnoughInItsDirection) {
   for (const Case& x : cases) {
     const PolicyToken t{std::log(x.sampled), x.advantage, 0};
     EXPECT_EQ(one.masked(t, std::log(x.current)), x.masked) << x.sampled << " " << x.current << " " << x.advantage;
-    EXPECT_EQ(two.masked(t, std::log(x.current)), x.both_sides) << x.sampled << " " << x.current << " " << x.advantage;
+    EXPECT_EQ(two.masked(t, std::log(x.current)), x.both_sides)
+        << x.sampled << " " << x.current << " " << x.advantage;
     if (x.masked) {
       EXPECT_EQ(one(t, std::log(x.current), std::log(x.current)).slope, 0);
     }

@@ -9,7 +9,7 @@
 namespace quern::rl {
 namespace {
 
-constexpr size_t kStretch = 256;
+constexpr size_t kSpan = 256;
 // A smaller window or a faster level misses loops of more than some twenty tokens.
 constexpr int kWindowBits = -12, kLevel = 6, kMemory = 8;
 constexpr int64_t kFlushBytes = 5;  // an empty block marks every flush
@@ -45,9 +45,9 @@ class Deflater {
 double min_compression(std::span<const int32_t> tokens) {
   double lowest = 1;
   Deflater z;
-  for (size_t from = 0; from + kStretch <= tokens.size();) {
+  for (size_t from = 0; from + kSpan <= tokens.size();) {
     // The last, short stretch belongs to the one before.
-    const size_t left = tokens.size() - from, n = left < 2 * kStretch ? left : kStretch;
+    const size_t left = tokens.size() - from, n = left < 2 * kSpan ? left : kSpan;
     std::vector<unsigned char> bytes;
     bytes.reserve(4 * n);
     for (int32_t t : tokens.subspan(from, n))

@@ -75,7 +75,7 @@ class RolloutSource : public train::BatchSource {
   std::optional<RolloutLog> log_;
   bool logging_ = false;
   std::shared_ptr<PolicyStats> stats_;
-  int64_t consumed_ = 0, age_ = 0;  // age of what is learned from now, in steps
+  int64_t consumed_ = 0, age_ = 0;                 // age of what is learned from now, in steps
   std::vector<std::vector<RolloutGroup>> buffer_;  // by step, the next one first
   std::vector<RolloutGroup> current_;              // of the step that is under way
 };
@@ -112,8 +112,8 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
       difficulties_(c_.environments, c_.difficulty),
       stats_(std::move(stats)) {
   if (c_.loss.kl > 0)
-    reference_ = models::load_model(registry, recipe_.base / recipe_.model.from,
-                                    {.dtype = DType::f32, .pack = false});
+    reference_ =
+        models::load_model(registry, recipe_.base / recipe_.model.from, {.dtype = DType::f32, .pack = false});
   if (ranks_.all.rank() == 0) log_.emplace(run / "rollouts.jsonl");
 }
 
@@ -224,8 +224,7 @@ void RolloutSource::add_current(std::vector<LearnedRollout>& rollouts) {
 void RolloutSource::add_reference(std::vector<LearnedRollout>& rollouts) {
   if (!reference_) return;
   const ScoreOptions how{.temperature = c_.temperature, .precision = train::precision_of(recipe_)};
-  for (LearnedRollout& l : rollouts)
-    l.reference = pass_scores(*reference_, l.group->prompt, l.rollout->record, how);
+  for (LearnedRollout& l : rollouts) l.reference = pass_scores(*reference_, l.group->prompt, l.rollout->record, how);
 }
 
 train::StepBatches RolloutSource::next(int64_t rows) {

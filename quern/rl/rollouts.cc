@@ -49,7 +49,9 @@ RolloutSampler::RolloutSampler(infer::Engine& engine, const text::Tokenizer& tok
                                const text::ChatTemplate& chat_template, RolloutOptions options)
     : engine_(engine), tokenizer_(tokenizer), chat_template_(chat_template), o_(std::move(options)) {
   if (o_.stop_ids.empty())
-    fail("reinforcement learning: the model has no token that ends an answer (eos_token_id in generation_config.json)");
+    fail(
+        "reinforcement learning: the model has no token that ends an answer (eos_token_id in "
+        "generation_config.json)");
 }
 
 std::vector<int32_t> RolloutSampler::prompt_of(const gym::Problem& p) const {

@@ -2,7 +2,6 @@
 
 #include "quern/base/error.h"
 
-
 namespace quern::rl {
 
 RolloutTokens rollout_tokens(std::span<const int32_t> prompt, std::span<const int32_t> answer) {

@@ -33,9 +33,7 @@ Tensor logits_of(models::Model& m) {
   return m.logits(tape, m.hidden(tape, ids, mixers::Batch::resume({&state}, {37}))).value;
 }
 
-bool equal(const Tensor& a, const Tensor& b) {
-  return std::ranges::equal(a.span<float>(), b.span<float>());
-}
+bool equal(const Tensor& a, const Tensor& b) { return std::ranges::equal(a.span<float>(), b.span<float>()); }
 
 class PackedTwinOf : public testing::TestWithParam<const char*> {};
 

@@ -201,7 +201,8 @@ TEST(Rl, MicroBatchesDoNotShowInTheGradient) {
     for (const auto& [name, g] : gradients[0]) {
       double size = 0, apart = 0;
       for (int64_t i = 0; i < g.size(); ++i) {
-        const double x = static_cast<double>(g.data<float>()[i]), d = x - static_cast<double>(gradients[1].at(name).data<float>()[i]);
+        const double x = static_cast<double>(g.data<float>()[i]),
+                     d = x - static_cast<double>(gradients[1].at(name).data<float>()[i]);
         size += x * x, apart += d * d;
       }
       EXPECT_LE(std::sqrt(apart), 2e-3 * std::sqrt(size) + 1e-9) << normalize << " " << name;
@@ -239,7 +240,8 @@ TEST(Rl, ParityIsZeroInExactModeAndSmallWithoutIt) {
   EXPECT_GT(fast.replayed.pearson, 0.99);
   EXPECT_GT(fast.replayed.max_abs_delta_logprob, 0) << "two passes in bf16 round differently";
   o.exact = true;
-  const rl::ParityReport exact = rl::measure_parity(nn::builtin_registry(), *s.model, s.tokenizer, s.chat_template, o);
+  const rl::ParityReport exact =
+      rl::measure_parity(nn::builtin_registry(), *s.model, s.tokenizer, s.chat_template, o);
   kernels::set_exact_rows(false);
   EXPECT_GE(exact.exact.tokens, 400);
   EXPECT_EQ(exact.exact.max_abs_delta_logprob, 0);

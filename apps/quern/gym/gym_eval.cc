@@ -1,4 +1,5 @@
 // quern gym eval: a model on environments of the gym, by environment and difficulty.
+#include "quern/reason/gym_eval.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/line_file.h"
 #include "apps/quern/cli/progress.h"
@@ -8,7 +9,6 @@
 #include "apps/quern/run/eval_model.h"
 #include "quern/base/mmap.h"
 #include "quern/reason/eval_log.h"
-#include "quern/reason/gym_eval.h"
 #include "quern/reason/gym_eval_report.h"
 
 namespace quern::cli {

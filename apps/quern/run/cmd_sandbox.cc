@@ -72,7 +72,8 @@ int cmd_sandbox(Words args) {
       .json(json, "the result and the output as one JSON object")
       .rest("COMMAND", command)
       .note(
-          "Write -- before COMMAND. Its folder is /work, empty at first; it has no network. Exit status: that of the\n"
+          "Write -- before COMMAND. Its folder is /work, empty at first; it has no network. Exit status: that of "
+          "the\n"
           "command, 128 + N after signal N, 124 after --seconds, 137 after another limit, 1 if the system does not\n"
           "permit isolation; then nothing is run. docs/sandbox.md says what it protects from.");
   if (!a.parse(args)) return 0;

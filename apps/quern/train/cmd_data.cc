@@ -13,7 +13,7 @@
 #include "quern/base/mmap.h"
 #include "quern/data/build.h"
 #include "quern/data/samples.h"
-#include "quern/gym/attempts.h"
+#include "quern/reason/attempts.h"
 #include "quern/gym/curriculum_problems.h"
 
 namespace quern::cli {
@@ -156,7 +156,7 @@ int curriculum(Words args) {
   std::string out, form = "chat";
   ProblemFlags which{.split = "train"};
   int64_t count = 1000;
-  gym::AttemptOptions attempts;
+  reason::AttemptOptions attempts;
   Args a("data curriculum", "generate synthetic reasoning problems with worked solutions");
   a.flag("--out FILE", out, "output file of JSON lines; - is stdout")
       .flag("--count N", count, "number of problems")
@@ -183,7 +183,7 @@ int curriculum(Words args) {
                         .seed = static_cast<uint64_t>(which.seed),
                         .kinds = which.kinds};
   gym::read_levels(which.level, o);
-  gym::check(o), gym::check(attempts);
+  gym::check(o), reason::check(attempts);
   attempts.seed = o.seed;
   LineFile file(out);
   {
@@ -197,7 +197,7 @@ int curriculum(Words args) {
       if (form == "chat") {
         file.write(gym::chat_line(p));
       } else if (form == "aggregate") {
-        file.write(gym::aggregation_line(p, attempts, static_cast<uint64_t>(i)));
+        file.write(reason::aggregation_line(p, attempts, static_cast<uint64_t>(i)));
       } else {
         Json j = Json::object();
         j.set("text", gym::plain_form(p)), j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);

@@ -40,19 +40,22 @@ int parity(Words args) {
       .flag("--environment NAME", o.environment, "environment of the gym that poses the problems")
       .flag("--seed N", seed, "random seed of problems and answers")
       .json(json)
-      .note("Without --exact the answers are scored by one pass over each text, as training reads it, once with the\n"
-            "routers' own choices of experts and once with those recorded while sampling (router replay).");
+      .note(
+          "Without --exact the answers are scored by one pass over each text, as training reads it, once with the\n"
+          "routers' own choices of experts and once with those recorded while sampling (router replay).");
   if (!a.parse(args)) return 0;
-  if (dtype != "bf16" && dtype != "f32") throw UsageError(fmt::format("quern rl parity: --dtype '{}': expected bf16 or f32", dtype));
-  if (o.tokens < 1 || o.company < 1) throw UsageError("quern rl parity: expected --tokens and --max-seqs of at least 1");
+  if (dtype != "bf16" && dtype != "f32")
+    throw UsageError(fmt::format("quern rl parity: --dtype '{}': expected bf16 or f32", dtype));
+  if (o.tokens < 1 || o.company < 1)
+    throw UsageError("quern rl parity: expected --tokens and --max-seqs of at least 1");
   o.seed = static_cast<uint64_t>(seed);
   o.format = dtype == "bf16" ? kernels::WeightFormat::bf16 : kernels::WeightFormat::f32;
   const std::string dir = model_folder(model);
   const auto m = models::load_model(nn::builtin_registry(), dir, {.dtype = DType::f32, .pack = false});
   const text::Tokenizer tokenizer = models::load_tokenizer(dir);
   o.stop_ids = models::load_generation_config(dir).eos_token_id;
-  const rl::ParityReport r = rl::measure_parity(nn::builtin_registry(), *m, tokenizer,
-                                                models::load_chat_template(dir, m->family()), o);
+  const rl::ParityReport r =
+      rl::measure_parity(nn::builtin_registry(), *m, tokenizer, models::load_chat_template(dir, m->family()), o);
   if (json) {
     Json j = parity_json(o.exact ? r.exact : r.own);
     j.set("exact", o.exact), j.set("dtype", dtype);
@@ -77,7 +80,8 @@ int learn(Words args) {
 }
 
 constexpr MenuItem kItems[] = {
-    {"run", "RECIPE [--out DIR] [--resume]", "train from a recipe with reinforcement-learning phases; `run` may be left out", learn},
+    {"run", "RECIPE [--out DIR] [--resume]",
+     "train from a recipe with reinforcement-learning phases; `run` may be left out", learn},
     {"parity", "MODEL", "compare the policy that samples with the policy that learns, token by token", parity},
 };
 

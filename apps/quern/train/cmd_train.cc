@@ -40,11 +40,11 @@ class StepLine {
     since_ = 0;
     if (m.reward) {
       reward_ = reward_ < 0 ? *m.reward : 0.9 * reward_ + 0.1 * *m.reward;
-      line_.show(fmt::format("step {:>6}/{}  reward {:.3f}  signal {:.2f}  difficulty {:.1f}  {:.0f} tokens  kl {:.1e}"
-                             "  |g| {:.2f}  {:.1f} s  {} left",
-                             m.step, t.steps(), reward_, m.signal.value_or(0), m.difficulty.value_or(0),
-                             m.answer_tokens.value_or(0), m.kl.value_or(0), m.grad_norm, m.time_s,
-                             duration(pace_ * static_cast<double>(t.steps() - m.step))));
+      line_.show(fmt::format(
+          "step {:>6}/{}  reward {:.3f}  signal {:.2f}  difficulty {:.1f}  {:.0f} tokens  kl {:.1e}"
+          "  |g| {:.2f}  {:.1f} s  {} left",
+          m.step, t.steps(), reward_, m.signal.value_or(0), m.difficulty.value_or(0), m.answer_tokens.value_or(0),
+          m.kl.value_or(0), m.grad_norm, m.time_s, duration(pace_ * static_cast<double>(t.steps() - m.step))));
       return;
     }
     line_.show(fmt::format("step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left", m.step,

@@ -1,4 +1,4 @@
-// gzip decompression; the only file that includes zlib.h. A file may be several concatenated members, as Common
+// gzip decompression. A file may be several concatenated members, as Common
 // Crawl's are.
 #include <zlib.h>
 

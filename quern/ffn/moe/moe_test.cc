@@ -154,7 +154,9 @@ TEST(ZayaMoe, ReplayedRoutesPinTheChoiceAndNotTheWeights) {
   EXPECT_NE(other.item(30), y.item(30));
 
   const grad::GradCheck c = grad::grad_check(
-      [&](grad::Tape& tape, const std::vector<grad::Var>& in) { return std::vector<grad::Var>{run(tape, in, &routes)}; },
+      [&](grad::Tape& tape, const std::vector<grad::Var>& in) {
+        return std::vector<grad::Var>{run(tape, in, &routes)};
+      },
       {x}, p, 25, 1e-6);
   EXPECT_LT(c.worst, 1e-6) << c.where;
   for (auto& [name, q] : p) {

@@ -21,7 +21,8 @@ class PredictOutput : public Environment {
 }  // namespace
 
 void register_predict_output(EnvironmentRegistry& r) {
-  r.add("predict_output", "what a function of the list language gives", std::make_unique<PredictOutput>(), "programs");
+  r.add("predict_output", "what a function of the list language gives", std::make_unique<PredictOutput>(),
+        "programs");
 }
 
 }  // namespace quern::gym

@@ -22,7 +22,8 @@ class PythonFalsify : public Environment {
 }  // namespace
 
 void register_python_falsify(EnvironmentRegistry& r) {
-  r.add("python_falsify", "an argument for which a wrong Python function fails", std::make_unique<PythonFalsify>(), "programs");
+  r.add("python_falsify", "an argument for which a wrong Python function fails", std::make_unique<PythonFalsify>(),
+        "programs");
 }
 
 }  // namespace quern::gym

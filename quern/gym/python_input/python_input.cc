@@ -22,7 +22,8 @@ class PythonInput : public Environment {
 }  // namespace
 
 void register_python_input(EnvironmentRegistry& r) {
-  r.add("python_input", "an argument for which a Python function returns a value", std::make_unique<PythonInput>(), "programs");
+  r.add("python_input", "an argument for which a Python function returns a value", std::make_unique<PythonInput>(),
+        "programs");
 }
 
 }  // namespace quern::gym

@@ -22,7 +22,8 @@ class RepairFunction : public Environment {
 }  // namespace
 
 void register_repair_function(EnvironmentRegistry& r) {
-  r.add("repair_function", "a function of the list language without its error", std::make_unique<RepairFunction>(), "programs");
+  r.add("repair_function", "a function of the list language without its error", std::make_unique<RepairFunction>(),
+        "programs");
 }
 
 }  // namespace quern::gym

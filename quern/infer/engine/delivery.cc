@@ -66,9 +66,7 @@ const char* deliver_token(Sequence& s, std::span<const float> logits, const std:
     const double p = logprob_of(logits, id);
     return TokenLogprob{id, p, p};
   };
-  const TokenLogprob t = forced    ? given(g.forced[i])
-                         : sampled ? *sampled
-                                   : s.sample(logits);
+  const TokenLogprob t = forced ? given(g.forced[i]) : sampled ? *sampled : s.sample(logits);
   if (i == 0) s.first_token = Sequence::Clock::now();
   if (s.out.record) s.out.record->add(t);
   if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end()) return "stop";

@@ -152,7 +152,8 @@ struct Engine::Impl {
     snapshots.store(prefix.cache());
     int64_t row = 0;
     for (const StepSegment& g : segments) {
-      if (is_recorded(g)) g.sequence->out.record->add_routes(routes, row, g.rows, batch.positions[static_cast<size_t>(row)]);
+      if (is_recorded(g))
+        g.sequence->out.record->add_routes(routes, row, g.rows, batch.positions[static_cast<size_t>(row)]);
       score_prompt(model, g, hidden, std::exchange(row, row + g.all_rows()));
     }
     for (const StepSegment& g : segments) g.sequence->alone = false;

@@ -92,7 +92,7 @@ struct Generated {
   std::string cache_note;                                               // why not more was cached
   Speculated speculated;
   std::optional<RolloutRecord> record;  // when asked for
-  double prompt_seconds = 0;  // from the first step to the first token
+  double prompt_seconds = 0;            // from the first step to the first token
   double decode_seconds = 0;
 };
 

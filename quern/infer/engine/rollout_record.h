@@ -16,9 +16,7 @@ struct RolloutRecord {
   // are free (ExpertRoutes::kFree). Empty in models without experts.
   nn::ExpertRoutes routes;
 
-  void add(const TokenLogprob& t) {
-    tokens.push_back(t.token), logprobs.push_back(static_cast<float>(t.sampled));
-  }
+  void add(const TokenLogprob& t) { tokens.push_back(t.token), logprobs.push_back(static_cast<float>(t.sampled)); }
   // Rows [row, row + n) of a step are the tokens from `position` on.
   void add_routes(const nn::ExpertRoutes& step, int64_t row, int64_t n, int64_t position) {
     if (step.slots == 0) return;

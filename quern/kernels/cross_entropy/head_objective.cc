@@ -86,7 +86,8 @@ double head_objective_fast(const LossTable& table, const HeadObjective<float>& i
     }
     gradient_rows(table, c);
     gemm<float>(c.logits, in.w, grads.gh.slice(begin, end), {.bf16 = in.bf16});
-    if (grads.gw) gemm<float>(c.logits, in.h.slice(begin, end), grads.gw, {.trans_a = true, .beta = 1, .bf16 = in.bf16});
+    if (grads.gw)
+      gemm<float>(c.logits, in.h.slice(begin, end), grads.gw, {.trans_a = true, .beta = 1, .bf16 = in.bf16});
   }
   return loss;
 }
@@ -107,8 +108,8 @@ double head_objective(const HeadObjective<T>& in, const TokenObjective& f, doubl
   return head_objective_ref(in, f, g_loss, grads, scratch);
 }
 
-template double head_objective<float>(const HeadObjective<float>&, const TokenObjective&, double, HeadLossGrads<float>,
-                                      Arena&);
+template double head_objective<float>(const HeadObjective<float>&, const TokenObjective&, double,
+                                      HeadLossGrads<float>, Arena&);
 template double head_objective<double>(const HeadObjective<double>&, const TokenObjective&, double,
                                        HeadLossGrads<double>, Arena&);
 

@@ -31,8 +31,7 @@ double head_objective_ref(const HeadObjective<T>& in, const TokenObjective& f, d
     loss += term.loss;
     if (!grads.gh || term.slope == 0) continue;
     for (int64_t v = 0; v < vocab; ++v) {
-      const double g =
-          g_loss * term.slope * ((v == target ? 1 : 0) - std::exp(logit[v] - lse)) / in.temperature;
+      const double g = g_loss * term.slope * ((v == target ? 1 : 0) - std::exp(logit[v] - lse)) / in.temperature;
       for (int64_t c = 0; c < d; ++c) {
         grads.gh(t, c) += static_cast<T>(g * static_cast<double>(in.w(v, c)));
         if (grads.gw) grads.gw(v, c) += static_cast<T>(g * static_cast<double>(in.h(t, c)));

@@ -13,11 +13,14 @@ TEST(HeadObjective, CrossEntropyIsACase) {
   const std::vector<int32_t> targets = {0, 4, -1, 2, 1, 1};
   Arena scratch;
   Rows<double> gh(6, 3), gw(5, 3), eh(6, 3), ew(5, 3);
-  const double mean = head_cross_entropy<double>({h.in(), w.in(), {}, targets, {}}, 1, {eh.view(), ew.view(), {}}, {},
-                                                 scratch);
+  const double mean =
+      head_cross_entropy<double>({h.in(), w.in(), {}, targets, {}}, 1, {eh.view(), ew.view(), {}}, {}, scratch);
   const double sum = head_objective<double>(
-      {h.in(), w.in(), targets}, [](int64_t, double logp) { return TokenTerm{-logp / 5, -1.0 / 5}; }, 1,
-      {gh.view(), gw.view(), {}}, scratch);
+      {h.in(), w.in(), targets},
+      [](int64_t, double logp) {
+        return TokenTerm{-logp / 5, -1.0 / 5};
+      },
+      1, {gh.view(), gw.view(), {}}, scratch);
   EXPECT_NEAR(sum, mean, 1e-12);
   for (size_t i = 0; i < eh.data.size(); ++i) EXPECT_NEAR(gh.data[i], eh.data[i], 1e-12);
   for (size_t i = 0; i < ew.data.size(); ++i) EXPECT_NEAR(gw.data[i], ew.data[i], 1e-12);
@@ -48,8 +51,11 @@ TEST(HeadObjective, WeightsThatSumToZeroHaveAGradient) {
     const std::vector<int32_t> targets = {3, 5};
     Arena scratch;
     head_objective<float>(
-        {h.in(), w.in(), targets}, [](int64_t t, double) { return TokenTerm{0, t == 0 ? 1.0 : -1.0}; }, 1,
-        {gh.view(), {}, {}}, scratch);
+        {h.in(), w.in(), targets},
+        [](int64_t t, double) {
+          return TokenTerm{0, t == 0 ? 1.0 : -1.0};
+        },
+        1, {gh.view(), {}, {}}, scratch);
     double size = 0;
     for (float g : gh.data) size += std::abs(static_cast<double>(g));
     EXPECT_GT(size, 0.1);

@@ -17,17 +17,21 @@ struct PolicyLossConfig {
   template <class V>
   void visit(V& v) {
     v("kind", kind,
-      "`dppo` (masks tokens by divergence: difference of probabilities), `dppo_kl` (by KL), `ppo` (clips ratios, as in "
+      "`dppo` (masks tokens by divergence: difference of probabilities), `dppo_kl` (by KL), `ppo` (clips ratios, as "
+      "in "
       "GRPO), `importance` (truncated importance sampling) or `reinforce` (no correction)");
     v("delta", delta, "dppo: divergence beyond which a token that would move further is masked",
       {.range = Bounds::above(0)});
     v("two_sided", two_sided, "dppo: mask by divergence whatever the direction");
     v("clip_low", clip_low, "ppo: ratios below 1 minus this are clipped", {.range = Bounds::between(0, 1)});
     v("clip_high", clip_high, "ppo: ratios above 1 plus this are clipped", {.range = Bounds::at_least(0)});
-    v("max_ratio", max_ratio, "maximum importance ratio of a token (dppo, importance)", {.range = Bounds::at_least(1)});
+    v("max_ratio", max_ratio, "maximum importance ratio of a token (dppo, importance)",
+      {.range = Bounds::at_least(1)});
     v("normalize", normalize,
-      "`rollout`: sum over the tokens of a rollout divided by max_tokens, mean over rollouts; `token`: mean over tokens");
-    v("kl", kl, "weight of the KL divergence to the model that the run began with (`model.from`); 0 needs none", {.range = Bounds::at_least(0)});
+      "`rollout`: sum over the tokens of a rollout divided by max_tokens, mean over rollouts; `token`: mean over "
+      "tokens");
+    v("kl", kl, "weight of the KL divergence to the model that the run began with (`model.from`); 0 needs none",
+      {.range = Bounds::at_least(0)});
   }
 };
 
@@ -59,10 +63,12 @@ struct RlConfig {
   void visit(V& v) {
     v("environments", environments, "environments of the gym to learn from; none: the phase is supervised");
     v("group", group, "answers sampled to every problem", {.range = Bounds::at_least(2)});
-    v("max_tokens", max_tokens, "maximum tokens of an answer; longer ones earn nothing", {.range = Bounds::at_least(1)});
+    v("max_tokens", max_tokens, "maximum tokens of an answer; longer ones earn nothing",
+      {.range = Bounds::at_least(1)});
     v("temperature", temperature, "sampling temperature", {.range = Bounds::above(0)});
     v("advantage", advantage,
-      "advantage of an answer: `maxrl` (distance to the group's mean reward, divided by that mean), `grpo` (divided by "
+      "advantage of an answer: `maxrl` (distance to the group's mean reward, divided by that mean), `grpo` (divided "
+      "by "
       "the standard deviation), `centered` (not divided) or `rloo` (distance to the mean of the others)");
     v("loss", loss, "policy loss");
     v("length_bonus", length_bonus, "bonus for short right answers");
@@ -74,7 +80,8 @@ struct RlConfig {
       {.range = Bounds::at_least(1)});
     v("replay_routes", replay_routes, "train with the experts that were chosen while sampling");
     v("exact", exact,
-      "importance ratios between log-probabilities of one and the same forward pass: without stale rollouts they are 1");
+      "importance ratios between log-probabilities of one and the same forward pass: without stale rollouts they are "
+      "1");
     v("min_compression", min_compression,
       "answers that compress to less than this share of their size repeat themselves and earn nothing",
       {.range = Bounds::between(0, 1)});

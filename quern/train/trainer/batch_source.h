@@ -26,7 +26,7 @@ struct PolicyTokens {
   double scale = 1;                       // of every token's loss
   double temperature = 1;
   PolicyLossConfig loss;
-  nn::ExpertRoutes routes;                // empty: the routers choose
+  nn::ExpertRoutes routes;  // empty: the routers choose
 };
 
 // Rows as one rank feeds them: all of them, or its part of every row of its context group.

@@ -8,7 +8,7 @@
 
 #include "quern/gym/problem.h"
 
-namespace quern::gym {
+namespace quern::reason {
 
 struct AttemptOptions {
   int64_t count = 4;     // attempts shown
@@ -20,7 +20,7 @@ struct AttemptOptions {
 void check(const AttemptOptions& o);  // throws Error naming the field
 
 // The working with one error that is carried on, or a search that misses.
-std::string flawed_steps(const Problem& p, Rng& r);
-std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t index);  // as chat_line
+std::string flawed_steps(const gym::Problem& p, Rng& r);
+std::string aggregation_line(const gym::Problem& p, const AttemptOptions& o, uint64_t index);  // as chat_line
 
-}  // namespace quern::gym
+}  // namespace quern::reason

@@ -3,18 +3,18 @@
 
 #include "quern/base/error.h"
 #include "quern/base/json.h"
-#include "quern/gym/attempts.h"
 #include "quern/gym/curriculum_problems.h"
+#include "quern/reason/attempts.h"
 #include "quern/text/chat/aggregation_prompt.h"
 
-namespace quern::gym {
+namespace quern::reason {
 namespace {
 
 TEST(Attempts, AFlawChangesTheWorkingAndKeepsItsLength) {
   int changed = 0, answer_lost = 0;
   constexpr int kTries = 600;
   for (uint64_t i = 0; i < kTries; ++i) {
-    const Problem p = curriculum_problem({.seed = 5}, i);
+    const gym::Problem p = gym::curriculum_problem({.seed = 5}, i);
     Rng r(9, i);
     const std::string flawed = flawed_steps(p, r);
     changed += flawed != p.steps;
@@ -28,7 +28,7 @@ TEST(Attempts, AFlawChangesTheWorkingAndKeepsItsLength) {
 TEST(Attempts, AreLaidBetweenThePiecesOfThePrompt) {
   const AttemptOptions o{.count = 3, .tail = 60, .seed = 1};
   for (uint64_t i = 0; i < 100; ++i) {
-    const Problem p = curriculum_problem({.seed = 5}, i);
+    const gym::Problem p = gym::curriculum_problem({.seed = 5}, i);
     const Json j = Json::parse(aggregation_line(p, o, i));
     EXPECT_EQ(j.dump() + "\n", aggregation_line(p, o, i));
     const std::string asked = j.at("messages").as_array()[0].at("content").as_string();
@@ -44,12 +44,12 @@ TEST(Attempts, AreLaidBetweenThePiecesOfThePrompt) {
       at = found + pieces[k].size();
     }
     EXPECT_EQ(at, asked.size());
-    EXPECT_TRUE(answers(j.at("messages").as_array()[1].at("content").as_string(), p));
+    EXPECT_TRUE(gym::answers(j.at("messages").as_array()[1].at("content").as_string(), p));
   }
 }
 
 TEST(Attempts, SoundOnesEndAsTheWorkingDoes) {
-  const Problem p = curriculum_problem({.seed = 5, .kinds = {"arithmetic"}}, 3);
+  const gym::Problem p = gym::curriculum_problem({.seed = 5, .kinds = {"arithmetic"}}, 3);
   int ends = 0;
   for (uint64_t i = 0; i < 40; ++i) {
     const std::string line = Json::parse(aggregation_line(p, {.count = 1, .sound = 1}, i))
@@ -70,4 +70,4 @@ TEST(Attempts, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern::gym
+}  // namespace quern::reason

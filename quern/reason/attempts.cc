@@ -1,5 +1,5 @@
 // Plants errors in solutions, and builds the prompts with several of them.
-#include "quern/gym/attempts.h"
+#include "quern/reason/attempts.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/text/chat/aggregation_prompt.h"
 
-namespace quern::gym {
+namespace quern::reason {
 namespace {
 
 struct Word {
@@ -76,8 +76,8 @@ void check(const AttemptOptions& o) {
   if (!(o.cut_short >= 0 && o.cut_short <= 1)) fail("share of searches cut short {}: expected 0 to 1", o.cut_short);
 }
 
-std::string flawed_steps(const Problem& p, Rng& r) {
-  if (!p.search.empty()) return worked_again(p, r, {}, 1).steps;
+std::string flawed_steps(const gym::Problem& p, Rng& r) {
+  if (!p.search.empty()) return gym::worked_again(p, r, {}, 1).steps;
   const std::string& whole = p.steps;
   std::vector<Word> words = numbers(whole);
   if (std::vector<Word> n = names(whole); !is_digit(p.answer.back()) && n.size() > 1) words = n;
@@ -93,16 +93,16 @@ std::string flawed_steps(const Problem& p, Rng& r) {
   return replaced_after(whole, w.begin, from, to);
 }
 
-std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t index) {
+std::string aggregation_line(const gym::Problem& p, const AttemptOptions& o, uint64_t index) {
   Rng r(mix64(o.seed) ^ 0xa77e3u, index);
   const std::vector<std::string> pieces = text::aggregation_pieces(p.question, static_cast<int>(o.count));
   std::string prompt = pieces[0];
   for (int64_t i = 0; i < o.count; ++i) {
-    std::string attempt = r.uniform() < o.sound ? worked_again(p, r).steps : flawed_steps(p, r);
+    std::string attempt = r.uniform() < o.sound ? gym::worked_again(p, r).steps : flawed_steps(p, r);
     if (r.below(4) == 0) attempt.resize(attempt.size() * 3 / 4);  // stopped before its end
     prompt += end_of(attempt, o.tail) + pieces[static_cast<size_t>(i) + 1];
   }
-  return chat_line(worked_again(p, r, prompt, o.cut_short), prompt);
+  return gym::chat_line(gym::worked_again(p, r, prompt, o.cut_short), prompt);
 }
 
-}  // namespace quern::gym
+}  // namespace quern::reason
