@@ -2,7 +2,9 @@
 // gives the bits of an undisturbed one; without stale rollouts exact ratios are 1; micro-batches do not show.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <map>
 
 #include "quern/comm/in_process.h"
 #include "quern/kernels/cpu/products.h"
@@ -90,6 +92,25 @@ TEST(Rl, ResumedRunsAreUndisturbedOnesBitForBit) {
   for (std::string line; std::getline(log, line); ++lines)
     EXPECT_EQ(Json::parse(line).at("step").as_int(), lines / 3 + 1);
   EXPECT_EQ(lines, 12) << "three problems a step, each step once";
+}
+
+// Every rank samples its share of a step's problems; what all of them earned is known to each.
+TEST(Rl, RanksShareTheProblems) {
+  const Folder f("rl_ranks");
+  const train::Recipe r = recipe(f);
+  std::array<std::vector<train::StepMetrics>, 2> steps;
+  comm::run_ranks(2, [&](comm::Communicator& c) {
+    train::TrainOptions o{.out = f.path / "out"};
+    train::Trainer t(r, nn::builtin_registry(), c, rl::with_rollouts(o, r, nn::builtin_registry()));
+    while (t.finished() < 2 && t.step()) steps[static_cast<size_t>(c.rank())].push_back(t.last());
+  });
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(steps[0][i].reward, steps[1][i].reward);
+    EXPECT_EQ(steps[0][i].answer_tokens, steps[1][i].answer_tokens);
+    EXPECT_EQ(steps[0][i].difficulty, steps[1][i].difficulty);
+  }
+  const Outcome alone = run(r, f.path / "alone", 1);
+  EXPECT_NEAR(*steps[0][0].reward, *alone.steps[0].reward, 1e-12) << "the same problems, the same answers";
 }
 
 TEST(Rl, MetricsSayWhatHappened) {

@@ -9,6 +9,7 @@
 #include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
+#include "apps/quern/models/shipped_models.h"
 #include "quern/base/threads.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
@@ -158,6 +159,8 @@ int cmd_train(Words args) {
           "a checkpoint and stops.");
   if (!a.parse(args)) return 0;
   train::Recipe recipe = train::read_recipe(file, set);
+  if (!recipe.model.from.empty() && !std::filesystem::exists(recipe.base / recipe.model.from))
+    if (const auto shipped = shipped_model(recipe.model.from)) recipe.model.from = shipped->string();
   if (steps < 0 || ranks.ranks < 1)
     throw UsageError("quern train: expected --steps of at least 0 and --ranks of at least 1");
   train::TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),

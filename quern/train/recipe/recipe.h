@@ -32,7 +32,7 @@ struct ModelSource {
   Json config;  // in the Hugging Face form; without `from` the whole, with it what differs
   template <class V>
   void visit(V& v) {
-    v("from", from, "model folder to continue");
+    v("from", from, "model folder to continue, or the name of a shipped model");
     v("fresh", fresh, "take only the shape of `from`, with new random weights");
     v("config", config, "`config.json` fields: all of them, or overrides of `from`");
   }

@@ -189,8 +189,34 @@ std::string share_figure(const Page& page) {
   return figure("Where the time went", "share of the whole run", bars + part("key", {{"items", key}}), "wide");
 }
 
-std::vector<std::string> small_figures(const Page& page, const Options& o) {
+// Of phases that learn from their own answers.
+std::vector<std::string> reinforcement_figures(const Page& page) {
+  struct Of {
+    const char *id, *title, *note;
+    std::optional<double> StepMetrics::*value;
+    double factor = 1;
+    const char* unit = "";
+  };
+  constexpr Of kFigures[] = {
+      {"reward", "Reward", "mean of the sampled answers", &StepMetrics::reward},
+      {"difficulty", "Difficulty", "mean of the problems", &StepMetrics::difficulty},
+      {"signal", "Groups with signal", "answers that do not all earn the same", &StepMetrics::signal, 100, " %"},
+      {"answer_tokens", "Answer length", "tokens", &StepMetrics::answer_tokens},
+      {"entropy", "Entropy", "mean negative log-probability of the sampled tokens, nats", &StepMetrics::entropy},
+      {"masked", "Masked tokens", "by the policy loss", &StepMetrics::masked, 100, " %"},
+  };
   std::vector<std::string> s;
+  for (const Of& f : kFigures) {
+    Chart c = page.frame(f.id);
+    c.from_zero = true, c.unit = f.unit;
+    if (page.add_lines(c, true, [&](const StepMetrics& m) { return f.factor * or_nan(m.*f.value); }))
+      s.push_back(figure(f.title, f.note, svg(c)));
+  }
+  return s;
+}
+
+std::vector<std::string> small_figures(const Page& page, const Options& o) {
+  std::vector<std::string> s = reinforcement_figures(page);
   Chart bits = page.frame("bpb");
   const bool known = page.add_lines(bits, true, [](const StepMetrics& m) { return or_nan(m.bpb); });
   page.add_dots(bits, [](const EvalMetrics& e) { return or_nan(e.eval_bpb); });

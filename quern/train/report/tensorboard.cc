@@ -133,6 +133,20 @@ void TensorboardFile::write(const StepMetrics& m) {
   if (m.bpb) s.push_back({"train/bits_per_byte", narrow(*m.bpb)});
   if (m.tokens_per_s) s.push_back({"speed/tokens_per_s", narrow(*m.tokens_per_s)});
   if (m.mfu) s.push_back({"speed/mfu", narrow(*m.mfu)});
+  for (const auto& [tag, v] : {std::pair{"rl/reward", m.reward},
+                               {"rl/solved", m.solved},
+                               {"rl/signal", m.signal},
+                               {"rl/answer_tokens", m.answer_tokens},
+                               {"rl/finished", m.finished},
+                               {"rl/difficulty", m.difficulty},
+                               {"rl/staleness", m.staleness},
+                               {"rl/masked", m.masked},
+                               {"rl/kl", m.kl},
+                               {"rl/entropy", m.entropy},
+                               {"rl/max_ratio", m.max_ratio},
+                               {"rl/repeated", m.repeated},
+                               {"rl/rare", m.rare}})
+    if (v) s.push_back({tag, narrow(*v)});
   for (auto [tag, v] : {std::pair{"time/step", m.time_s},
                         {"time/data", m.data_s},
                         {"time/forward", m.forward_s},
