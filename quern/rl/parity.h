@@ -21,6 +21,10 @@ struct ParityOptions {
   kernels::WeightFormat format = kernels::WeightFormat::bf16;  // bf16, or f32
   std::vector<int64_t> stop_ids;
   bool exact = false;
+  template <class V>
+  void visit(V& v) {
+    infer::EngineOptions::visit_max_sequences(v, company);
+  }
 };
 
 struct Parity {

@@ -13,8 +13,8 @@
 #include "quern/base/mmap.h"
 #include "quern/data/build.h"
 #include "quern/data/samples.h"
-#include "quern/reason/attempts.h"
 #include "quern/gym/curriculum_problems.h"
+#include "quern/reason/attempts.h"
 
 namespace quern::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include "apps/quern/cli/menu.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/shipped_models.h"
+#include "apps/quern/train/train_recipe.h"
 #include "quern/models/checkpoint.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/rl/parity.h"
@@ -36,7 +37,7 @@ int parity(Words args) {
       .flag("--dtype TYPE", dtype, "type of the large matrix multiplications on both sides: bf16 or f32")
       .flag("--exact", o.exact,
             "exact mode: sample in company, and score every answer alone with the engine's own forward pass")
-      .flag("--max-seqs N", o.company, "answers that are sampled at once")
+      .settings(o)
       .flag("--environment NAME", o.environment, "environment of the gym that poses the problems")
       .flag("--seed N", seed, "random seed of problems and answers")
       .json(json)
@@ -76,7 +77,7 @@ int learn(Words args) {
     if (std::none_of(recipe.phase.begin(), recipe.phase.end(), [](const auto& p) { return p.rl.on(); }))
       throw UsageError(fmt::format("quern rl: no phase of {} names rl.environments; quern train runs it", args[0]));
   }
-  return cmd_train(args);
+  return train_recipe("rl run", "reinforcement learning from a recipe", args);
 }
 
 constexpr MenuItem kItems[] = {

@@ -10,6 +10,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
+#include "apps/quern/train/train_recipe.h"
 #include "quern/base/threads.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
@@ -131,7 +132,8 @@ std::vector<std::string> attempt_words(const std::string& file, const std::files
 
 }  // namespace
 
-int cmd_train(Words args) {
+int train_recipe(const std::string& verb, const std::string& purpose, Words args) {
+  const std::string usage = "quern " + verb + ": ";
   std::string file, heartbeats;
   train::RunSettings given_run;
   const auto& [out, set, resume] = given_run;
@@ -139,7 +141,7 @@ int cmd_train(Words args) {
   int64_t steps = 0;
   RanksFlag ranks;
   bool supervised = false;
-  Args a("train", "pretrain or fine-tune a model from a recipe");
+  Args a(verb, purpose);
   a.positional("RECIPE", file)
       .settings(given_run, {{"out", "runs/NAME, with the recipe's name"}})
       .flag("--steps N", steps, "save a checkpoint and stop after step N; 0 runs the whole recipe")
@@ -151,28 +153,25 @@ int cmd_train(Words args) {
       .flag("--heartbeats DIR", heartbeats, "folder where every rank writes its progress [set by --supervise]")
       .note(
           "The recipe (TOML) sets model, data, batch size and stages: pretraining, fine-tuning (SFT) on chats, "
-          "reinforcement\nlearning. "
-          "A batch\n"
-          "larger than micro_batch_size is split into micro-batches with gradient accumulation. Ctrl-C finishes the "
-          "step, "
-          "saves\n"
-          "a checkpoint and stops.");
+          "reinforcement\n"
+          "learning. A batch larger than micro_batch_size is split into micro-batches with gradient accumulation.\n"
+          "Ctrl-C finishes the step, saves a checkpoint and stops.");
   if (!a.parse(args)) return 0;
   train::Recipe recipe = train::read_recipe(file, set);
   if (!recipe.model.from.empty() && !std::filesystem::exists(recipe.base / recipe.model.from))
     if (const auto shipped = shipped_model(recipe.model.from)) recipe.model.from = shipped->string();
   if (steps < 0 || ranks.ranks < 1)
-    throw UsageError("quern train: expected --steps of at least 0 and --ranks of at least 1");
+    throw UsageError(usage + "expected --steps of at least 0 and --ranks of at least 1");
   train::TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
                         .resume = resume};
   train::tokenizer_source(recipe);
   given.overlay(recipe.supervise);
-  if (given.has("launcher") && !supervised) throw UsageError("quern train: --launcher needs --supervise");
+  if (given.has("launcher") && !supervised) throw UsageError(usage + "--launcher needs --supervise");
   if (supervised) {
     if (comm::under_mpi())
-      throw UsageError(
-          "quern train: --supervise cannot run under mpirun: it starts the ranks itself, with --launcher 'mpirun -n "
-          "{ranks}'");
+      throw UsageError(usage +
+                       "--supervise cannot run under mpirun: it starts the ranks itself, with --launcher 'mpirun -n "
+                       "{ranks}'");
     Interrupt interrupt;
     train::supervise(recipe.supervise, {.out = o.out,
                                         .command = attempt_words(file, o.out, steps, set),
@@ -191,11 +190,13 @@ int cmd_train(Words args) {
     comm::run_ranks(static_cast<int>(ranks.ranks), run);
   } else {
     if (ranks.ranks > 1)
-      throw UsageError(
-          "quern train: --ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
+      throw UsageError(usage +
+                       "--ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
     comm::run_mpi(run);
   }
   return 0;
 }
+
+int cmd_train(Words args) { return train_recipe("train", "pretrain or fine-tune a model from a recipe", args); }
 
 }  // namespace quern::cli

@@ -86,7 +86,7 @@ struct RlConfig {
       "answers that compress to less than this share of their size repeat themselves and earn nothing",
       {.range = Bounds::between(0, 1)});
     v("micro_tokens", micro_tokens, "tokens per micro-batch (gradient accumulation)", {.range = Bounds::at_least(1)});
-    v("max_sequences", max_sequences, "answers that are sampled at once", {.range = Bounds::at_least(1)});
+    v("max_sequences", max_sequences, "maximum number of answers in the engine at once", {.range = Bounds::at_least(1)});
   }
   bool on() const { return !environments.empty(); }
 };
