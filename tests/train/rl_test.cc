@@ -149,6 +149,8 @@ TEST(Rl, ImpossibleRecipesAreRefusedBeforeTheFirstStep) {
   EXPECT_THROW(recipe(f, "advantage = \"best\""), Error);
   EXPECT_THROW(recipe(f, "updates = 0"), Error);
   EXPECT_THROW(recipe(f, "exact = true\ntemperature = 0.7"), Error);
+  EXPECT_THROW(recipe(f, "", "[parallel]\nexperts = 2"), Error);
+  EXPECT_THROW(recipe(f, "", "[parallel]\ncontext = 2"), Error);
   EXPECT_THROW(recipe(f, "[phase.rl.loss]\nkind = \"dpo\""), Error);
   train::Recipe unknown = recipe(f);
   unknown.phase[0].rl.environments = {"chess"};

@@ -106,8 +106,12 @@ void check(const Recipe& r, const std::string& where) {
     if (p.data.empty() && !p.rl.on()) fail("{}, data: no set", at);
     if (!p.data.empty() && p.rl.on()) fail("{}: data sets and rl.environments: a phase learns from one of them", at);
     if (p.rl.on()) check(p.rl, at);
-    if (p.rl.on() && r.parallel.context > 1)
-      fail("{}: reinforcement learning does not share sequences over ranks (parallel.context)", at);
+    // Ranks learn from different numbers of answers, in different numbers of micro-batches.
+    if (p.rl.on() && (r.parallel.context > 1 || r.parallel.experts > 1))
+      fail(
+          "{}: reinforcement learning shares neither sequences nor experts over ranks (parallel.context, "
+          "parallel.experts)",
+          at);
     int64_t before = -1;
     for (const BatchRamp& b : p.ramp) {
       if (b.step <= before || b.batch_size < 1)
