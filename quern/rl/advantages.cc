@@ -42,7 +42,7 @@ std::vector<double> advantages(const std::string& kind, std::span<const double> 
   if (kind == "maxrl")
     by = 1 / (mean + kEpsilon);
   else if (kind == "grpo")
-    by = 1 / (deviation_of(rewards, mean) + kEpsilon);
+    by = has_signal(rewards) ? 1 / (deviation_of(rewards, mean) + kEpsilon) : 1;
   else if (kind == "rloo")
     by = n / (n - 1);
   else if (kind != "centered")
@@ -61,7 +61,7 @@ std::vector<double> LengthBonus::of(std::span<const double> rewards, std::span<c
     shortest = count++ == 0 ? tokens[i] : std::min(shortest, tokens[i]);
   }
   const double success = static_cast<double>(count) / static_cast<double>(std::max<size_t>(1, rewards.size()));
-  if (config.weight == 0 || count < 2 || success <= best - config.margin) return out;
+  if (config.weight == 0 || count < 2 || success < best - config.margin) return out;
   const int64_t longest = config.max_tokens > 0 ? config.max_tokens : max_tokens;
   for (size_t i = 0; i < out.size(); ++i) {
     if (!right(i)) continue;

@@ -36,7 +36,7 @@ Json to_json(const Rollout& r) {
   j.set("tokens", list_of(r.record.tokens)), j.set("logprobs", list_of(r.record.logprobs));
   j.set("route_slots", r.record.routes.slots), j.set("routes", list_of(r.record.routes.ids));
   j.set("reward", r.reward), j.set("advantage", r.advantage), j.set("finished", r.finished);
-  j.set("repeats", r.repeats);
+  j.set("repeats", r.repeats), j.set("text", r.text), j.set("reason", r.reason);
   return j;
 }
 
@@ -50,6 +50,7 @@ Rollout rollout_of(const Json& j) {
   r.advantage = j.at("advantage", "rollout").as_double("advantage");
   r.finished = j.at("finished", "rollout").as_bool("finished");
   r.repeats = j.at("repeats", "rollout").as_bool("repeats");
+  r.text = j.at("text", "rollout").as_string("text"), r.reason = j.at("reason", "rollout").as_string("reason");
   return r;
 }
 

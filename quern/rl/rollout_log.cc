@@ -13,14 +13,14 @@ void RolloutLog::write(int64_t step, std::span<const RolloutGroup> groups) const
   for (const RolloutGroup& g : groups) {
     Json j = Json::object(), rewards = Json::array(), tokens = Json::array();
     j.set("step", step), j.set("environment", g.environment->name), j.set("difficulty", g.problem.difficulty);
-    j.set("seed", static_cast<int64_t>(g.problem_seed)), j.set("version", g.version);
+    j.set("seed", static_cast<int64_t>(g.problem_seed));
     for (const Rollout& r : g.rollouts) {
       rewards.push(r.reward);
       tokens.push(static_cast<int64_t>(r.record.tokens.size()));
     }
     j.set("rewards", std::move(rewards)), j.set("tokens", std::move(tokens));
     j.set("question", g.problem.question);
-    j.set("answer", g.rollouts[0].text), j.set("reason", g.rollouts[0].reason);
+    if (!g.rollouts.empty()) j.set("answer", g.rollouts[0].text), j.set("reason", g.rollouts[0].reason);
     lines += j.dump() + "\n";
   }
   std::ofstream out(file_, std::ios::app | std::ios::binary);

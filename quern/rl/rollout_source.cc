@@ -70,14 +70,14 @@ class RolloutSource : public train::BatchSource {
   infer::Engine engine_;
   RolloutSampler sampler_;
   gym::LearnerDifficulties difficulties_;
-  std::map<std::string, double> best_;  // highest mean reward of a group, by environment
+  std::map<std::string, double> best_;  // highest share solved of a group, by environment
   std::unique_ptr<models::Model> reference_;
   std::optional<RolloutLog> log_;
   bool logging_ = false;
   std::shared_ptr<PolicyStats> stats_;
-  int64_t consumed_ = 0, age_ = 0;                 // age of what is learned from now, in steps
-  std::vector<std::vector<RolloutGroup>> buffer_;  // by step, the next one first
-  std::vector<RolloutGroup> current_;              // of the step that is under way
+  int64_t consumed_ = 0, age_ = 0, current_age_ = 0;  // ages of the next and of this step, in steps since sampling
+  std::vector<std::vector<RolloutGroup>> buffer_;     // by step, the next one first
+  std::vector<RolloutGroup> current_;                 // of the step that is under way
 };
 
 RolloutOptions rollout_options(const PhaseConfig& p, const std::filesystem::path& tokenizer) {
@@ -111,6 +111,9 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
       sampler_(engine_, tokenizer_, chat_template_, rollout_options(phase_, train::tokenizer_source(recipe_))),
       difficulties_(c_.environments, c_.difficulty),
       stats_(std::move(stats)) {
+  if (c_.updates > 1 && ranks_.all.size() > 1)
+    fail("phase '{}', rl.updates: {} with {} ranks: rollouts that wait for their step are kept of one rank only",
+         phase_.name, c_.updates, ranks_.all.size());
   if (c_.loss.kl > 0)
     reference_ =
         models::load_model(registry, recipe_.base / recipe_.model.from, {.dtype = DType::f32, .pack = false});
@@ -127,16 +130,32 @@ Slot RolloutSource::slot(int64_t index, int64_t attempt) const {
   return {index, attempt, difficulties_.draw(r)};
 }
 
+// Where a difficulty has too few problems, or they are too long, its group has no answers and counts as failed: the
+// difficulty falls.
 std::vector<RolloutGroup> RolloutSource::ask(const std::vector<Slot>& slots) {
   std::vector<RolloutSampler::Ask> asks;
-  for (const Slot& s : slots) {
+  std::vector<size_t> asked;
+  std::vector<RolloutGroup> out(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const Slot& s = slots[i];
     const gym::NamedEnvironment& e = gym::plugin_environments().find(s.draw.environment);
     const auto number = static_cast<uint64_t>(s.index * (c_.resample + 1) + s.attempt);
-    gym::SeededProblem p =
-        gym::split_problem({&e, s.draw.difficulty}, {.split = gym::ProblemSplit::train, .seed = seed_}, number);
-    asks.push_back({&e, std::move(p.problem), p.seed, mix64(seed_ ^ 0xa115) + number * 0x10001});
+    out[i].environment = &e, out[i].problem.difficulty = s.draw.difficulty;
+    auto p =
+        gym::find_split_problem({&e, s.draw.difficulty}, {.split = gym::ProblemSplit::train, .seed = seed_}, number);
+    if (!p || !sampler_.fits(p->problem)) {
+      if (s.draw.difficulty == 0)
+        fail("phase '{}': environment '{}' has {} at difficulty 0", phase_.name, e.name,
+             p ? fmt::format("problems of more than {} tokens (sequence_length)", phase_.sequence_length)
+               : "too few problems to train on");
+      continue;
+    }
+    asks.push_back({&e, std::move(p->problem), p->seed, mix64(seed_ ^ 0xa115) + number * 0x10001});
+    asked.push_back(i);
   }
-  return sampler_.run(std::move(asks), twin_.version());
+  std::vector<RolloutGroup> groups = sampler_.run(std::move(asks), twin_.version());
+  for (size_t k = 0; k < asked.size(); ++k) out[asked[k]] = std::move(groups[k]);
+  return out;
 }
 
 // Samples for `updates` steps of this many problems each. Every rank samples its share; what difficulties learn is the
@@ -145,7 +164,8 @@ void RolloutSource::sample(int64_t rows) {
   refresh();
   const int64_t first = rows * ranks_.group / ranks_.groups, end = rows * (ranks_.group + 1) / ranks_.groups;
   const int64_t attempts = c_.resample + 1, all = rows * c_.updates;
-  Tensor means = Tensor::full({all * attempts}, DType::f64, 0), seen = Tensor::full({all * attempts}, DType::f64, 0);
+  Tensor means = Tensor::full({all * attempts}, DType::f64, 0), seen = Tensor::full({all * attempts}, DType::f64, 0),
+         solved = Tensor::full({all * attempts}, DType::f64, 0);
   std::map<int64_t, RolloutGroup> got;  // by index from consumed_
   std::vector<Slot> open;
   for (int64_t i = 0; i < all; ++i)
@@ -157,23 +177,28 @@ void RolloutSource::sample(int64_t rows) {
       const Slot& s = open[k];
       const int64_t i = s.index - consumed_, at = i * attempts + s.attempt;
       means.data<double>()[at] = groups[k].mean_reward(), seen.data<double>()[at] = 1;
+      solved.data<double>()[at] = groups[k].share_solved();
       const bool signal = has_signal(groups[k].rewards());
-      if (signal || s.attempt == 0 || !has_signal(got[i].rewards())) got[i] = std::move(groups[k]);
+      if (signal || s.attempt == 0 || groups[k].mean_reward() > got[i].mean_reward()) got[i] = std::move(groups[k]);
       if (!signal && s.attempt < c_.resample) again.push_back(slot(s.index, s.attempt + 1));
     }
     open = std::move(again);
   }
-  ranks_.all.all_reduce(means), ranks_.all.all_reduce(seen);
-  std::vector<std::pair<Slot, double>> drawn;
+  for (Tensor* t : {&means, &seen, &solved}) ranks_.all.all_reduce(*t);
+  struct Outcome {
+    Slot slot;
+    double mean, solved;
+  };
+  std::vector<Outcome> drawn;
   for (int64_t at = 0; at < all * attempts; ++at) {
     if (seen.data<double>()[at] == 0) continue;
     const Slot s = slot(consumed_ + at / attempts, at % attempts);
-    drawn.emplace_back(s, means.data<double>()[at]);
+    drawn.push_back({s, means.data<double>()[at], solved.data<double>()[at]});
   }
-  for (const auto& [s, mean] : drawn) {  // all were drawn before any of them is looked at
+  for (const auto& [s, mean, share] : drawn) {  // all were drawn before any of them is looked at
     difficulties_.observe(s.draw.environment, s.draw.difficulty, std::clamp(mean, 0.0, 1.0));
     double& best = best_[s.draw.environment];
-    best = std::max(best, mean);
+    best = std::max(best, share);
   }
   buffer_.assign(static_cast<size_t>(c_.updates), {});
   for (auto& [i, g] : got) {
@@ -208,7 +233,7 @@ std::vector<LearnedRollout> RolloutSource::learned() const {
 // Without an update in between the weights are those that sampled, and so are the log-probabilities.
 void RolloutSource::add_current(std::vector<LearnedRollout>& rollouts) {
   if (!c_.exact) return;
-  if (age_ == 0) {
+  if (current_age_ == 0) {
     for (LearnedRollout& l : rollouts) l.current = l.rollout->record.logprobs;
     return;
   }
@@ -223,7 +248,9 @@ void RolloutSource::add_current(std::vector<LearnedRollout>& rollouts) {
 
 void RolloutSource::add_reference(std::vector<LearnedRollout>& rollouts) {
   if (!reference_) return;
-  const ScoreOptions how{.temperature = c_.temperature, .precision = train::precision_of(recipe_)};
+  const ScoreOptions how{.temperature = c_.temperature,
+                         .routes = c_.replay_routes ? Routes::replayed : Routes::own,
+                         .precision = train::precision_of(recipe_)};
   for (LearnedRollout& l : rollouts) l.reference = pass_scores(*reference_, l.group->prompt, l.rollout->record, how);
 }
 
@@ -231,6 +258,7 @@ train::StepBatches RolloutSource::next(int64_t rows) {
   if (buffer_.empty()) sample(rows);
   current_ = std::move(buffer_.front());
   buffer_.erase(buffer_.begin());
+  current_age_ = age_++;
   std::vector<LearnedRollout> rollouts = learned();
   add_current(rollouts), add_reference(rollouts);
   train::StepBatches out;
@@ -279,9 +307,12 @@ void RolloutSource::report(train::StepMetrics& m) {
   for (double* x : {&answers, &reward, &solved, &tokens, &ended, &repeated, &groups, &signal, &level})
     *x = comm.all_reduce(*x);
   stats_->all_reduce(comm);
-  m.reward = reward / answers, m.solved = solved / answers, m.answer_tokens = tokens / answers;
-  m.finished = ended / answers, m.repeated = repeated / answers, m.signal = signal / groups;
-  m.difficulty = level / groups, m.staleness = static_cast<double>(age_);
+  if (answers > 0) {
+    m.reward = reward / answers, m.solved = solved / answers, m.answer_tokens = tokens / answers;
+    m.finished = ended / answers, m.repeated = repeated / answers;
+  }
+  m.signal = signal / groups;
+  m.difficulty = level / groups, m.staleness = static_cast<double>(current_age_);
   if (stats_->tokens > 0) {
     m.masked = stats_->masked / stats_->tokens, m.kl = stats_->log_ratio / stats_->tokens;
     m.entropy = stats_->surprise / stats_->tokens, m.rare = stats_->rare / stats_->tokens;
@@ -291,7 +322,6 @@ void RolloutSource::report(train::StepMetrics& m) {
     if (!std::exchange(logging_, true)) log_->discard_after(m.step - 1);  // of an attempt that got further
     log_->write(m.step, current_);
   }
-  ++age_;
 }
 
 }  // namespace
@@ -309,8 +339,10 @@ void check_rollouts(const Recipe& recipe) {
     if (models::load_generation_config(tokenizer).eos_token_id.empty())
       fail("phase '{}': {} names no token that ends an answer (eos_token_id in generation_config.json)", p.name,
            tokenizer.string());
-    if (p.rl.loss.kl > 0 && recipe.model.from.empty())
-      fail("phase '{}', rl.loss.kl: there is no model.from to stay close to", p.name);
+    if (p.rl.loss.kl > 0 &&
+        (recipe.model.from.empty() || recipe.model.fresh || !recipe.model.config.is_null() || !p.config.is_null()))
+      fail("phase '{}', rl.loss.kl: the model to stay close to is model.from as it is, without fresh or config",
+           p.name);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "quern/rl/rollouts.h"
 
+#include <algorithm>
 #include <exception>
 #include <numeric>
 #include <utility>
@@ -45,6 +46,11 @@ double RolloutGroup::mean_reward() const {
   return r.empty() ? 0 : std::accumulate(r.begin(), r.end(), 0.0) / static_cast<double>(r.size());
 }
 
+double RolloutGroup::share_solved() const {
+  const auto solved = std::count_if(rollouts.begin(), rollouts.end(), [](const Rollout& r) { return r.reward == 1; });
+  return rollouts.empty() ? 0 : static_cast<double>(solved) / static_cast<double>(rollouts.size());
+}
+
 RolloutSampler::RolloutSampler(infer::Engine& engine, const text::Tokenizer& tokenizer,
                                const text::ChatTemplate& chat_template, RolloutOptions options)
     : engine_(engine), tokenizer_(tokenizer), chat_template_(chat_template), o_(std::move(options)) {
@@ -56,6 +62,10 @@ RolloutSampler::RolloutSampler(infer::Engine& engine, const text::Tokenizer& tok
 
 std::vector<int32_t> RolloutSampler::prompt_of(const gym::Problem& p) const {
   return text::chat_prompt(chat_template_, tokenizer_, asked(p.question)).encode(tokenizer_);
+}
+
+bool RolloutSampler::fits(const gym::Problem& p) const {
+  return o_.max_length == 0 || static_cast<int64_t>(prompt_of(p).size()) < o_.max_length;
 }
 
 Rollout RolloutSampler::judged(const RolloutGroup& group, infer::Generated answer) const {
@@ -85,8 +95,8 @@ std::vector<RolloutGroup> RolloutSampler::run(std::vector<Ask> asks, int64_t ver
     const auto length = static_cast<int64_t>(g.prompt.size());
     const int64_t room = o_.max_length > 0 ? std::min(o_.max_tokens, o_.max_length - length) : o_.max_tokens;
     if (room < 1)
-      fail("a problem of '{}' at difficulty {} takes {} tokens: raise sequence_length ({}) or limit the difficulty",
-           g.environment->name, g.problem.difficulty, length, o_.max_length);
+      fail("a problem of '{}' at difficulty {} takes {} tokens, more than {}", g.environment->name,
+           g.problem.difficulty, length, o_.max_length);
     for (int64_t i = 0; i < o_.group; ++i) {
       infer::Request r{.prompt = g.prompt};
       r.options.sampling.temperature = o_.temperature;

@@ -31,6 +31,7 @@ struct RolloutGroup {
 
   std::vector<double> rewards() const;
   double mean_reward() const;
+  double share_solved() const;  // of answers with reward 1
 };
 
 // What every answer of a run is sampled with.
@@ -52,6 +53,7 @@ class RolloutSampler {
   };
   std::vector<RolloutGroup> run(std::vector<Ask> asks, int64_t version);  // in their order
   std::vector<int32_t> prompt_of(const gym::Problem& p) const;
+  bool fits(const gym::Problem& p) const;  // with at least one token of an answer, into max_length
 
  private:
   Rollout judged(const RolloutGroup& group, infer::Generated answer) const;

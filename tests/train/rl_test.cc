@@ -75,10 +75,10 @@ bool equal(const Outcome& a, const Outcome& b) {
 
 TEST(Rl, ResumedRunsAreUndisturbedOnesBitForBit) {
   const Folder f("rl_resume");
-  const train::Recipe r = recipe(f, "updates = 2");
+  const train::Recipe r = recipe(f, "updates = 2\nexact = true");
   const Outcome whole = run(r, f.path / "whole", 4);
   ASSERT_EQ(whole.steps.size(), 4u);
-  for (int64_t stop : {1, 2, 3}) {  // after 1 and 3, half of the rollouts wait in the checkpoint
+  for (int64_t stop : {1, 2}) {  // after 1, half of the rollouts wait in the checkpoint
     const fs::path out = f.path / fmt::format("stop{}", stop);
     run(r, out, stop);
     const Outcome rest = run(r, out, 4);
@@ -86,7 +86,10 @@ TEST(Rl, ResumedRunsAreUndisturbedOnesBitForBit) {
     EXPECT_TRUE(equal(whole, rest)) << "stopped after step " << stop;
     EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
     EXPECT_EQ(whole.steps[3].loss, rest.steps.back().loss);
+    EXPECT_EQ(rest.steps.back().staleness, 1);
+    EXPECT_EQ(whole.steps[3].max_ratio, rest.steps.back().max_ratio);
   }
+  kernels::set_exact_rows(false);
   std::ifstream log(f.path / "stop1" / "rollouts.jsonl");
   int64_t lines = 0;
   for (std::string line; std::getline(log, line); ++lines)
@@ -158,6 +161,20 @@ TEST(Rl, ImpossibleRecipesAreRefusedBeforeTheFirstStep) {
   train::Recipe silent = recipe(f);
   silent.model.from = (f.path / "nothing").string();
   EXPECT_THROW(rl::check_rollouts(silent), Error);
+}
+
+// Problems that do not fit count as failed: the difficulty falls, and the run goes on. At difficulty 0 it ends.
+TEST(Rl, ProblemsThatAreTooLongLowerTheDifficulty) {
+  const Folder f("rl_long");
+  train::Recipe r = recipe(f);
+  r.phase[0].rl.environments = {"lists"};
+  r.phase[0].rl.difficulty = {.window = 1, .start = 60};
+  const Outcome done = run(r, f.path / "out", 2);
+  EXPECT_FALSE(done.steps[0].reward);
+  EXPECT_LT(*done.steps[1].difficulty, *done.steps[0].difficulty);
+  r.phase[0].rl.difficulty = {.window = 1, .start = 0};
+  r.phase[0].sequence_length = 8;
+  EXPECT_THROW(run(r, f.path / "short", 1), Error);
 }
 
 struct Shipped {
@@ -250,6 +267,7 @@ TEST(Rl, WaitingRolloutsSurviveACheckpoint) {
       EXPECT_EQ(a.record.routes, b.record.routes);
       EXPECT_EQ(a.advantage, b.advantage);
       EXPECT_EQ(a.reward, b.reward);
+      EXPECT_EQ(a.text, b.text);
     }
   }
 }

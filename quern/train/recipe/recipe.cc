@@ -112,6 +112,8 @@ void check(const Recipe& r, const std::string& where) {
           "{}: reinforcement learning shares neither sequences nor experts over ranks (parallel.context, "
           "parallel.experts)",
           at);
+    if (p.rl.on() && p.rl.updates > 1 && !p.ramp.empty())
+      fail("{}, ramp: the steps of one round of sampling (rl.updates {}) have the same batch size", at, p.rl.updates);
     int64_t before = -1;
     for (const BatchRamp& b : p.ramp) {
       if (b.step <= before || b.batch_size < 1)

@@ -21,6 +21,7 @@ void Trainer::Impl::follow_phases() {
 void Trainer::Impl::enter_phase(size_t i) {
   state.phase = i;
   trained.change(phase());
+  source.reset();  // it may hold a model of its own
   source = o.source({recipe, i, ranks, trained.model()});
   text_bytes = bytes_per_token(phase().data, recipe.base);
 }
