@@ -98,6 +98,8 @@ TEST(Problems, AnswersAreReadBack) {
   EXPECT_EQ(final_answer("<think>\nAnswer: 3\n</think>\n\nAnswer:  In the  Mill.\nBye"), "in the mill");
   EXPECT_EQ(final_answer("42"), "42");
   EXPECT_EQ(final_answer("Answer: 1\nAnswer: 2."), "2");
+  EXPECT_EQ(final_answer("**Answer: 5**"), "5");
+  EXPECT_EQ(final_answer("*Answer:* The Mill"), "the mill");
   const Problem p = curriculum_problem({}, 0);
   EXPECT_FALSE(answers("Answer: something else", p));
   const Json j = Json::parse(chat_line(p));

@@ -15,6 +15,10 @@ TEST(Answer, IsFoundWhereResponsesPutIt) {
   EXPECT_EQ(extract_answer("First line\n\n in the mill \n"), "in the mill");
   EXPECT_EQ(extract_answer("<think>\nAnswer: 3"), "") << "still thinking";
   EXPECT_EQ(extract_answer(""), "");
+  for (const char* marked :
+       {"**Answer: 5**", "*Answer: 5*", "**Answer:** 5", "_Answer:_ 5", "So.\n***Answer: 5***\n"})
+    EXPECT_EQ(extract_answer(marked), "5") << marked;
+  EXPECT_EQ(extract_answer("**Answer: **5** and 6"), "5** and 6");
   EXPECT_EQ(extract_answer("<think>a</think>"), "");
 }
 

@@ -6,6 +6,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/stopwatch.h"
+#include "quern/text/chat/message.h"
 
 namespace quern::reason {
 namespace {
@@ -24,13 +25,6 @@ bool advance(InWork& w) {
     w.refused = e.what();
     return false;
   }
-}
-
-Json user_turn(const std::string& question) {
-  Json m = Json::object(), list = Json::array();
-  m.set("role", "user"), m.set("content", question);
-  list.push(std::move(m));
-  return list;
 }
 
 // The plain form as a template: the model goes on behind the question, and a new question is where it stops.
@@ -91,7 +85,7 @@ EvaluationCost evaluate(const EvaluatedModel& m, const EvaluationOptions& o, Pro
       w.thinker = std::make_unique<ThinkRunner>(
           engine, ThinkRequest{.tokenizer = m.tokenizer,
                                .chat_template = o.plain ? plain_template() : m.chat_template,
-                               .messages = user_turn(w.asked.problem.question),
+                               .messages = text::user_message(w.asked.problem.question),
                                .plan = plan,
                                .options = generate});
       work.push_back(std::move(w));

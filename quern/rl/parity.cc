@@ -5,6 +5,7 @@
 
 #include "quern/gym/splits.h"
 #include "quern/models/packed_twin.h"
+#include "quern/rl/rollout_sampler.h"
 #include "quern/rl/scores.h"
 
 namespace quern::rl {
@@ -47,10 +48,13 @@ std::vector<RolloutGroup> sampled(RolloutSampler& sampler, const ParityOptions& 
   std::vector<RolloutGroup> all;
   int64_t tokens = 0;
   for (uint64_t index = 0; tokens < o.tokens;) {
-    std::vector<RolloutSampler::Ask> asks;
+    std::vector<RolloutRequest> asks;
     for (int64_t i = 0; i < std::max<int64_t>(1, o.company / o.group); ++i, ++index) {
       gym::SeededProblem p = gym::split_problem({&e, static_cast<int64_t>(index % 5)}, {.seed = o.seed}, index);
-      asks.push_back({&e, std::move(p.problem), p.seed, mix64(o.seed) + index});
+      asks.push_back({.environment = &e,
+                      .problem = std::move(p.problem),
+                      .problem_seed = p.seed,
+                      .seed = mix64(o.seed) + index});
     }
     for (RolloutGroup& g : sampler.run(std::move(asks), 0)) {
       for (const Rollout& r : g.rollouts) tokens += static_cast<int64_t>(r.record.tokens.size());

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <string>
 
+#include "quern/infer/engine/engine.h"
 #include "quern/models/model.h"
 #include "quern/nn/registry.h"
-#include "quern/rl/rollouts.h"
+#include "quern/text/chat/chat_template.h"
 
 namespace quern::rl {
 

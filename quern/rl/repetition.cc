@@ -1,50 +1,22 @@
 #include "quern/rl/repetition.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 
-#include "quern/base/error.h"
+#include "quern/corpus/io/deflate.h"
 
 namespace quern::rl {
 namespace {
 
 constexpr size_t kSpan = 256;
 // A smaller window or a faster level misses loops of more than some twenty tokens.
-constexpr int kWindowBits = -12, kLevel = 6, kMemory = 8;
+constexpr int kWindowBits = 12, kLevel = 6;
 constexpr int64_t kFlushBytes = 5;  // an empty block marks every flush
-
-class Deflater {
- public:
-  Deflater() {
-    if (deflateInit2(&z_, kLevel, Z_DEFLATED, kWindowBits, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
-      fail("zlib cannot begin to compress");
-  }
-  ~Deflater() { deflateEnd(&z_); }
-  Deflater(const Deflater&) = delete;
-  Deflater& operator=(const Deflater&) = delete;
-
-  int64_t compressed(std::span<const unsigned char> bytes) {  // bytes that come out
-    unsigned char out[4096];
-    int64_t n = 0;
-    z_.next_in = const_cast<unsigned char*>(bytes.data()), z_.avail_in = static_cast<uInt>(bytes.size());
-    do {
-      z_.next_out = out, z_.avail_out = sizeof out;
-      deflate(&z_, Z_SYNC_FLUSH);
-      n += static_cast<int64_t>(sizeof out - z_.avail_out);
-    } while (z_.avail_out == 0);
-    return n;
-  }
-
- private:
-  z_stream z_ = {};
-};
 
 }  // namespace
 
 double min_compression(std::span<const int32_t> tokens) {
   double lowest = 1;
-  Deflater z;
+  corpus::Deflater z(kWindowBits, kLevel);
   for (size_t from = 0; from + kSpan <= tokens.size();) {
     // The last, short stretch belongs to the one before.
     const size_t left = tokens.size() - from, n = left < 2 * kSpan ? left : kSpan;

@@ -1,13 +1,15 @@
 // Rollouts between sampling and learning, as checkpoints keep them.
 #pragma once
-#include <vector>
-
-#include "quern/rl/rollouts.h"
+#include "quern/base/json.h"
+#include "quern/rl/rollout_sampler.h"
 
 namespace quern::rl {
 
-Json to_json(const std::vector<RolloutGroup>& groups);
-// Problems are made again from their environments. Throws Error for a state that names none of this build.
-std::vector<RolloutGroup> rollout_groups(const Json& j, const gym::EnvironmentRegistry& environments);
+// Problems are made again from their environments: throws Error for a state that names none of this build.
+Json to_json(const RolloutGroup& group);
+RolloutGroup rollout_group(const Json& j);
+
+Json to_json(const GroupUnderWay& at);
+GroupUnderWay group_under_way(const Json& j);
 
 }  // namespace quern::rl

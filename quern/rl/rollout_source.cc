@@ -1,18 +1,18 @@
 #include "quern/rl/rollout_source.h"
 
 #include <algorithm>
+#include <future>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "quern/base/error.h"
-#include "quern/gym/splits.h"
 #include "quern/models/checkpoint.h"
 #include "quern/models/packed_twin.h"
 #include "quern/rl/advantages.h"
 #include "quern/rl/policy_batches.h"
-#include "quern/rl/rollout_buffer.h"
 #include "quern/rl/rollout_log.h"
+#include "quern/rl/rollout_supply.h"
 #include "quern/rl/scores.h"
 #include "quern/train/trainer/export.h"
 #include "quern/train/trainer/gradients.h"
@@ -30,54 +30,58 @@ kernels::QuantFormat sampling_format(const Recipe& r) {
 
 constexpr int64_t kPrefixCacheBytes = int64_t{64} << 20;  // the prompts of a round are short
 
-struct Slot {  // a problem that this round asks for
-  int64_t index = 0, attempt = 0;
-  gym::LearnerDifficulties::Draw draw = {};
-};
+// So many under way keep the engine full: those whose last answers are long leave room for the next.
+int64_t groups_in_engine(const RlConfig& c) { return (3 * c.max_sequences / 2 + c.group - 1) / c.group; }
 
 class RolloutSource : public train::BatchSource {
  public:
   RolloutSource(const train::SourceRequest& r, const nn::Registry& registry, std::filesystem::path run,
                 std::shared_ptr<PolicyStats> stats);
+  ~RolloutSource() override;
 
   train::StepBatches next(int64_t rows) override;
   int64_t consumed() const override { return consumed_; }
-  void seek(int64_t consumed) override { consumed_ = consumed, buffer_.clear(); }
+  void seek(int64_t consumed) override;
   std::string describe() const override;
-  Json state() const override;
+  Json state() override;
   void restore(const Json& state) override;
   void report(train::StepMetrics& m) override;
   bool samples_from_model() const override { return true; }
 
  private:
-  void sample(int64_t rows);
-  Slot slot(int64_t index, int64_t attempt) const;
-  std::vector<RolloutGroup> ask(const std::vector<Slot>& slots);
+  int64_t share(int64_t rows) const;
+  void publish();
+  void finish_filling();
+  void fill(int64_t groups, int64_t under_way);
+  void fill_ahead(int64_t rows);
+  std::vector<RolloutGroup> groups_of(int64_t rows);
   void value(RolloutGroup& g);
-  void refresh();
   std::vector<LearnedRollout> learned() const;
   void add_current(std::vector<LearnedRollout>& rollouts);
   void add_reference(std::vector<LearnedRollout>& rollouts);
+  void watch(const train::StepMetrics& m);
 
   const Recipe& recipe_;
   const PhaseConfig& phase_;
   const RlConfig& c_;
   const train::RankGroups& ranks_;
-  uint64_t seed_;
   text::Tokenizer tokenizer_;
   text::ChatTemplate chat_template_;
   models::PackedTwin twin_;
   infer::Engine engine_;
   RolloutSampler sampler_;
   gym::LearnerDifficulties difficulties_;
+  RolloutSupply supply_;
   std::map<std::string, double> best_;  // highest share solved of a group, by environment
   std::unique_ptr<models::Model> reference_;
   std::optional<RolloutLog> log_;
   bool logging_ = false;
   std::shared_ptr<PolicyStats> stats_;
-  int64_t consumed_ = 0, age_ = 0, current_age_ = 0;  // ages of the next and of this step, in steps since sampling
-  std::vector<std::vector<RolloutGroup>> buffer_;     // by step, the next one first
-  std::vector<RolloutGroup> current_;                 // of the step that is under way
+  int64_t consumed_ = 0;
+  int64_t step_ = -1, published_ = -1;  // steps of the phase: the one under way, the one whose weights the twin has
+  int64_t evicted_ = 0, astray_ = 0;    // groups of this step that were too old; steps in a row beyond a limit
+  std::vector<RolloutGroup> current_;   // of the step that is under way
+  std::future<void> filling_;           // last: it ends before anything that it uses
 };
 
 RolloutOptions rollout_options(const PhaseConfig& p, const std::filesystem::path& tokenizer) {
@@ -103,109 +107,88 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
       phase_(recipe_.phase[r.phase]),
       c_(phase_.rl),
       ranks_(r.ranks),
-      seed_(mix64(static_cast<uint64_t>(recipe_.seed) + 0x71ull) + r.phase),
       tokenizer_(models::load_tokenizer(train::tokenizer_source(recipe_))),
       chat_template_(models::load_chat_template(train::tokenizer_source(recipe_), r.model.family())),
       twin_(registry, r.model, sampling_format(recipe_)),
       engine_(twin_.model(), engine_options(recipe_, c_, tokenizer_)),
       sampler_(engine_, tokenizer_, chat_template_, rollout_options(phase_, train::tokenizer_source(recipe_))),
       difficulties_(c_.environments, c_.difficulty),
+      supply_(sampler_, difficulties_,
+              {.name = phase_.name,
+               .seed = mix64(static_cast<uint64_t>(recipe_.seed) + 0x71ull) + r.phase,
+               .rank = ranks_.group,
+               .ranks = ranks_.groups,
+               .resample = c_.resample}),
       stats_(std::move(stats)) {
-  if (c_.updates > 1 && ranks_.all.size() > 1)
-    fail("phase '{}', rl.updates: {} with {} ranks: rollouts that wait for their step are kept of one rank only",
-         phase_.name, c_.updates, ranks_.all.size());
   if (c_.loss.kl > 0)
     reference_ =
         models::load_model(registry, recipe_.base / recipe_.model.from, {.dtype = DType::f32, .pack = false});
   if (ranks_.all.rank() == 0) log_.emplace(run / "rollouts.jsonl");
 }
 
-void RolloutSource::refresh() {
+RolloutSource::~RolloutSource() {
+  supply_.stop();
+  if (filling_.valid()) filling_.wait();
+}
+
+// Of the next `rows` rows, those of this rank.
+int64_t RolloutSource::share(int64_t rows) const {
+  const auto before = [&](int64_t row) { return (row - ranks_.group + ranks_.groups - 1) / ranks_.groups; };
+  return before(consumed_ + rows) - before(consumed_);
+}
+
+// The twin takes over the weights as they are now, and groups under way that would be too old for their step are dropped.
+void RolloutSource::publish() {
+  if (std::exchange(published_, step_) == step_) return;
   twin_.refresh();
   engine_.cache().clear();
+  evicted_ += supply_.drop_older(step_ + c_.ahead - c_.stalest());
 }
 
-Slot RolloutSource::slot(int64_t index, int64_t attempt) const {
-  Rng r(seed_, static_cast<uint64_t>(index * (c_.resample + 1) + attempt));
-  return {index, attempt, difficulties_.draw(r)};
+void RolloutSource::fill(int64_t groups, int64_t under_way) {
+  publish();
+  if (supply_.ready() >= groups) return;
+  supply_.fill(groups, under_way, step_);
+  finish_filling();
 }
 
-// Where a difficulty has too few problems, or they are too long, its group has no answers and counts as failed: the
-// difficulty falls.
-std::vector<RolloutGroup> RolloutSource::ask(const std::vector<Slot>& slots) {
-  std::vector<RolloutSampler::Ask> asks;
-  std::vector<size_t> asked;
-  std::vector<RolloutGroup> out(slots.size());
-  for (size_t i = 0; i < slots.size(); ++i) {
-    const Slot& s = slots[i];
-    const gym::NamedEnvironment& e = gym::plugin_environments().find(s.draw.environment);
-    const auto number = static_cast<uint64_t>(s.index * (c_.resample + 1) + s.attempt);
-    out[i].environment = &e, out[i].problem.difficulty = s.draw.difficulty;
-    auto p =
-        gym::find_split_problem({&e, s.draw.difficulty}, {.split = gym::ProblemSplit::train, .seed = seed_}, number);
-    if (!p || !sampler_.fits(p->problem)) {
-      if (s.draw.difficulty == 0)
-        fail("phase '{}': environment '{}' has {} at difficulty 0", phase_.name, e.name,
-             p ? fmt::format("problems of more than {} tokens (sequence_length)", phase_.sequence_length)
-               : "too few problems to train on");
-      continue;
-    }
-    asks.push_back({&e, std::move(p->problem), p->seed, mix64(seed_ ^ 0xa115) + number * 0x10001});
-    asked.push_back(i);
+// While the trainer learns from this step's rollouts, a thread samples those of the step that comes `ahead` steps later.
+void RolloutSource::fill_ahead(int64_t rows) {
+  const int64_t left = phase_.steps - 1 - step_;
+  if (const int64_t ahead = std::min(c_.ahead, left); ahead > 0) {
+    publish();
+    filling_ = std::async(std::launch::async, [this, groups = share(ahead * rows), version = step_] {
+      supply_.fill(groups, groups_in_engine(c_), version);
+    });
   }
-  std::vector<RolloutGroup> groups = sampler_.run(std::move(asks), twin_.version());
-  for (size_t k = 0; k < asked.size(); ++k) out[asked[k]] = std::move(groups[k]);
-  return out;
 }
 
-// Samples for `updates` steps of this many problems each. Every rank samples its share; what difficulties learn is the
-// same on all.
-void RolloutSource::sample(int64_t rows) {
-  refresh();
-  const int64_t first = rows * ranks_.group / ranks_.groups, end = rows * (ranks_.group + 1) / ranks_.groups;
-  const int64_t attempts = c_.resample + 1, all = rows * c_.updates;
-  Tensor means = Tensor::full({all * attempts}, DType::f64, 0), seen = Tensor::full({all * attempts}, DType::f64, 0),
-         solved = Tensor::full({all * attempts}, DType::f64, 0);
-  std::map<int64_t, RolloutGroup> got;  // by index from consumed_
-  std::vector<Slot> open;
-  for (int64_t i = 0; i < all; ++i)
-    if (i % rows >= first && i % rows < end) open.push_back(slot(consumed_ + i, 0));
-  while (!open.empty()) {
-    std::vector<RolloutGroup> groups = ask(open);
-    std::vector<Slot> again;
-    for (size_t k = 0; k < open.size(); ++k) {
-      const Slot& s = open[k];
-      const int64_t i = s.index - consumed_, at = i * attempts + s.attempt;
-      means.data<double>()[at] = groups[k].mean_reward(), seen.data<double>()[at] = 1;
-      solved.data<double>()[at] = groups[k].share_solved();
-      const bool signal = has_signal(groups[k].rewards());
-      if (signal || s.attempt == 0 || groups[k].mean_reward() > got[i].mean_reward()) got[i] = std::move(groups[k]);
-      if (!signal && s.attempt < c_.resample) again.push_back(slot(s.index, s.attempt + 1));
-    }
-    open = std::move(again);
+// Waits for the thread, and lets difficulties and bonuses know what came of all ranks' groups: in the order of rows,
+// whichever rank they are of. Collective.
+void RolloutSource::finish_filling() {
+  if (filling_.valid()) filling_.get();
+  std::vector<GroupOutcome> all;
+  for (const std::string& text : ranks_.all.all_gather_text(to_json(supply_.take_outcomes()).dump()))
+    for (GroupOutcome& o : group_outcomes(Json::parse(text))) all.push_back(std::move(o));
+  std::ranges::sort(all, {}, [](const GroupOutcome& o) { return std::pair(o.row, o.attempt); });
+  for (const GroupOutcome& o : all) {
+    difficulties_.observe(o.environment, o.difficulty, std::clamp(o.mean_reward, 0.0, 1.0));
+    double& best = best_[o.environment];
+    best = std::max(best, o.share_solved);
   }
-  for (Tensor* t : {&means, &seen, &solved}) ranks_.all.all_reduce(*t);
-  struct Outcome {
-    Slot slot;
-    double mean, solved;
-  };
-  std::vector<Outcome> drawn;
-  for (int64_t at = 0; at < all * attempts; ++at) {
-    if (seen.data<double>()[at] == 0) continue;
-    const Slot s = slot(consumed_ + at / attempts, at % attempts);
-    drawn.push_back({s, means.data<double>()[at], solved.data<double>()[at]});
+}
+
+// The groups of the next step: sampled for it, or in the round of an earlier one, or while earlier steps were learned.
+std::vector<RolloutGroup> RolloutSource::groups_of(int64_t rows) {
+  const int64_t mine = share(rows);
+  finish_filling();
+  if (c_.ahead > 0) {
+    fill(mine, groups_in_engine(c_));
+  } else if (supply_.ready() == 0) {
+    fill(share(rows * c_.updates), 0);
+    supply_.sort_ready();
   }
-  for (const auto& [s, mean, share] : drawn) {  // all were drawn before any of them is looked at
-    difficulties_.observe(s.draw.environment, s.draw.difficulty, std::clamp(mean, 0.0, 1.0));
-    double& best = best_[s.draw.environment];
-    best = std::max(best, share);
-  }
-  buffer_.assign(static_cast<size_t>(c_.updates), {});
-  for (auto& [i, g] : got) {
-    value(g);
-    buffer_[static_cast<size_t>(i / rows)].push_back(std::move(g));
-  }
-  age_ = 0;
+  return supply_.take(mine);
 }
 
 void RolloutSource::value(RolloutGroup& g) {
@@ -233,11 +216,11 @@ std::vector<LearnedRollout> RolloutSource::learned() const {
 // Without an update in between the weights are those that sampled, and so are the log-probabilities.
 void RolloutSource::add_current(std::vector<LearnedRollout>& rollouts) {
   if (!c_.exact) return;
-  if (current_age_ == 0) {
+  if (std::ranges::all_of(current_, [&](const RolloutGroup& g) { return g.version == step_; })) {
     for (LearnedRollout& l : rollouts) l.current = l.rollout->record.logprobs;
     return;
   }
-  refresh();
+  publish();
   const std::vector<infer::RolloutRecord> all = engine_scores(engine_, current_);
   std::map<const Rollout*, const std::vector<float>*> by_rollout;
   size_t i = 0;
@@ -255,16 +238,16 @@ void RolloutSource::add_reference(std::vector<LearnedRollout>& rollouts) {
 }
 
 train::StepBatches RolloutSource::next(int64_t rows) {
-  if (buffer_.empty()) sample(rows);
-  current_ = std::move(buffer_.front());
-  buffer_.erase(buffer_.begin());
-  current_age_ = age_++;
+  ++step_, evicted_ = 0;
+  current_ = groups_of(rows);
+  for (RolloutGroup& g : current_) value(g);
   std::vector<LearnedRollout> rollouts = learned();
   add_current(rollouts), add_reference(rollouts);
   train::StepBatches out;
   out.micro = policy_batches(rollouts, c_);
   for (const train::MicroBatch& m : out.micro) out.tokens += static_cast<int64_t>(m.tokens.size());
   consumed_ += rows;
+  fill_ahead(rows);
   *stats_ = {};
   return out;
 }
@@ -274,13 +257,20 @@ std::string RolloutSource::describe() const {
                      c_.group, c_.max_tokens);
 }
 
-Json RolloutSource::state() const {
-  Json j = Json::object(), best = Json::object(), later = Json::array();
+Json RolloutSource::state() {
+  finish_filling();
+  Json j = Json::object(), best = Json::object(), ranks = Json::array();
   for (const auto& [name, reward] : best_) best.set(name, reward);
-  for (const std::vector<RolloutGroup>& groups : buffer_) later.push(to_json(groups));
-  j.set("difficulties", difficulties_.state()), j.set("best", std::move(best)), j.set("age", age_);
-  j.set("buffer", std::move(later)), j.set("version", twin_.version());
+  for (const std::string& text : ranks_.all.all_gather_text(supply_.state().dump())) ranks.push(Json::parse(text));
+  j.set("difficulties", difficulties_.state()), j.set("best", std::move(best)), j.set("step", step_);
+  j.set("astray", astray_), j.set("ranks", std::move(ranks));
   return j;
+}
+
+void RolloutSource::seek(int64_t consumed) {
+  if (filling_.valid()) filling_.get();
+  consumed_ = consumed, published_ = -1;
+  supply_.skip_to(consumed);
 }
 
 void RolloutSource::restore(const Json& state) {
@@ -288,31 +278,30 @@ void RolloutSource::restore(const Json& state) {
   difficulties_.restore(state.at("difficulties", where));
   best_.clear();
   for (const auto& [name, reward] : state.at("best", where).as_object("best")) best_[name] = reward.as_double("best");
-  age_ = state.at("age", where).as_int("age");
-  buffer_.clear();
-  for (const Json& groups : state.at("buffer", where).as_array("buffer"))
-    buffer_.push_back(rollout_groups(groups, gym::plugin_environments()));
+  step_ = state.at("step", where).as_int("step"), astray_ = state.at("astray", where).as_int("astray");
+  supply_.restore(state.at("ranks", where).as_array("ranks"));
 }
 
 void RolloutSource::report(train::StepMetrics& m) {
-  double answers = 0, reward = 0, solved = 0, tokens = 0, ended = 0, repeated = 0, groups = 0, signal = 0, level = 0;
+  double answers = 0, reward = 0, solved = 0, tokens = 0, ended = 0, repeated = 0, groups = 0, signal = 0, level = 0,
+         age = 0, evicted = static_cast<double>(evicted_);
   for (const RolloutGroup& g : current_) {
     ++groups, signal += has_signal(g.rewards()), level += static_cast<double>(g.problem.difficulty);
+    age += static_cast<double>(step_ - g.version);
     for (const Rollout& r : g.rollouts) {
       ++answers, reward += r.reward, solved += r.reward == 1, ended += r.finished, repeated += r.repeats;
       tokens += static_cast<double>(r.record.tokens.size());
     }
   }
   comm::Communicator& comm = ranks_.all;
-  for (double* x : {&answers, &reward, &solved, &tokens, &ended, &repeated, &groups, &signal, &level})
+  for (double* x : {&answers, &reward, &solved, &tokens, &ended, &repeated, &groups, &signal, &level, &age, &evicted})
     *x = comm.all_reduce(*x);
   stats_->all_reduce(comm);
   if (answers > 0) {
     m.reward = reward / answers, m.solved = solved / answers, m.answer_tokens = tokens / answers;
     m.finished = ended / answers, m.repeated = repeated / answers;
   }
-  m.signal = signal / groups;
-  m.difficulty = level / groups, m.staleness = static_cast<double>(current_age_);
+  m.signal = signal / groups, m.difficulty = level / groups, m.staleness = age / groups, m.evicted = evicted;
   if (stats_->tokens > 0) {
     m.masked = stats_->masked / stats_->tokens, m.kl = stats_->log_ratio / stats_->tokens;
     m.entropy = stats_->surprise / stats_->tokens, m.rare = stats_->rare / stats_->tokens;
@@ -322,6 +311,21 @@ void RolloutSource::report(train::StepMetrics& m) {
     if (!std::exchange(logging_, true)) log_->discard_after(m.step - 1);  // of an attempt that got further
     log_->write(m.step, current_);
   }
+  watch(m);
+}
+
+// Loops and gibberish are what such runs collapse into: a model that has come to this is not worth the hours that follow.
+void RolloutSource::watch(const train::StepMetrics& m) {
+  const train::AstrayConfig& limit = c_.astray;
+  const bool loops = m.repeated.value_or(0) > limit.repeated, gibberish = m.rare.value_or(0) > limit.rare;
+  astray_ = loops || gibberish ? astray_ + 1 : 0;
+  if (astray_ < limit.steps) return;
+  const std::string what = loops ? fmt::format("{:.0f} % of the answers repeat themselves", 100 * *m.repeated)
+                                 : fmt::format("{:.2g} % of the tokens are gibberish", 100 * *m.rare);
+  fail(
+      "phase '{}', step {}: the run has gone astray, for {} steps: {} (rl.astray). Its last checkpoint may be worth "
+      "more than what follows; a smaller learning rate or a KL to the start (rl.loss.kl) keeps a run on its way",
+      phase_.name, m.step, astray_, what);
 }
 
 }  // namespace
@@ -333,6 +337,9 @@ void check_rollouts(const Recipe& recipe) {
     for (const std::string& name : p.rl.environments)
       if (const auto why = gym::plugin_environments().find(name).environment->unavailable())
         fail("phase '{}': environment '{}' cannot judge answers here: {}", p.name, name, *why);
+    if (!recipe.model.from.empty() && !std::filesystem::exists(recipe.base / recipe.model.from))
+      fail("model.from: '{}' is neither a folder (seen from the recipe's) nor a model that is shipped",
+           recipe.model.from);
     const std::filesystem::path tokenizer = train::tokenizer_source(recipe);
     if (tokenizer.empty())
       fail("phase '{}': reinforcement learning needs a tokenizer: name one, or a model.from that has one", p.name);

@@ -3,12 +3,14 @@
 #include <span>
 #include <vector>
 
+#include "quern/infer/engine/engine.h"
 #include "quern/models/model.h"
 #include "quern/rl/rollouts.h"
 
 namespace quern::rl {
 
-// By one pass over the whole text, as training reads it; the model has its plain weights. `routes`: the experts that were recorded, or the routers' own.
+// By one pass over the whole text, as training reads it; the model has its plain weights. `routes`: the experts that were
+// recorded, or the routers' own.
 enum class Routes : bool { own, replayed };
 struct ScoreOptions {
   double temperature = 1;

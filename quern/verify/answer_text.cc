@@ -32,6 +32,21 @@ bool unwrap(std::string_view& s, std::string_view open, std::string_view close) 
   return true;
 }
 
+// The line after the last "Answer:", if there is one. Emphasis that the mark stands in ("**Answer:** 3", "*Answer: 3*")
+// is not part of the answer.
+std::optional<std::string_view> marked_answer(std::string_view text) {
+  const size_t mark = text.rfind(kMark);
+  if (mark == text.npos) return {};
+  size_t before = mark;
+  while (before > 0 && mark - before < 3 && (text[before - 1] == '*' || text[before - 1] == '_')) --before;
+  const std::string_view emphasis = text.substr(before, mark - before);
+  text.remove_prefix(mark + kMark.size());
+  text = trimmed(text.substr(0, text.find('\n')));
+  if (text.starts_with(emphasis)) return trimmed(text.substr(emphasis.size()));
+  if (text.ends_with(emphasis)) return trimmed(text.substr(0, text.size() - emphasis.size()));
+  return text;
+}
+
 }  // namespace
 
 std::string_view trimmed(std::string_view s) {
@@ -49,10 +64,7 @@ std::string lower_case(std::string_view text) {
 
 std::string final_answer(std::string_view text) {
   if (const size_t close = text.rfind(kClose); close != text.npos) text.remove_prefix(close + kClose.size());
-  if (const size_t mark = text.rfind(kMark); mark != text.npos) {
-    text.remove_prefix(mark + kMark.size());
-    text = text.substr(0, text.find('\n'));
-  }
+  if (const auto marked = marked_answer(text)) text = *marked;
   std::string out;
   for (char c : text) {
     if (!is_space(c))
@@ -72,10 +84,7 @@ std::string_view after_thinking(std::string_view reply) {
 std::string extract_answer(std::string_view reply) {
   reply = after_thinking(reply);
   if (const auto box = last_box(reply)) return std::string(trimmed(*box));
-  if (const size_t mark = reply.rfind(kMark); mark != reply.npos) {
-    reply.remove_prefix(mark + kMark.size());
-    return std::string(trimmed(reply.substr(0, reply.find('\n'))));
-  }
+  if (const auto marked = marked_answer(reply)) return std::string(*marked);
   reply = trimmed(reply);
   if (const size_t line = reply.rfind('\n'); line != reply.npos) reply.remove_prefix(line + 1);
   return std::string(trimmed(reply));
@@ -83,7 +92,7 @@ std::string extract_answer(std::string_view reply) {
 
 std::string_view bare_answer(std::string_view s) {
   s = trimmed(s);
-  while (s.starts_with("**") && s.find("**", 2) == s.npos) s = trimmed(s.substr(2));  // of "**Answer:** 3"
+  while (s.starts_with("**") && s.find("**", 2) == s.npos) s = trimmed(s.substr(2));  // of "**The answer is:** 3"
   for (bool again = true; again;) {
     again = unwrap(s, "$$", "$$") || unwrap(s, "$", "$") || unwrap(s, "\\(", "\\)") || unwrap(s, "\\[", "\\]") ||
             unwrap(s, "**", "**") || unwrap(s, "`", "`");

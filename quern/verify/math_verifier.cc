@@ -1,4 +1,6 @@
 // "math": {"answer": text or number}. The reply's answer is what extract_answer() finds.
+#include <algorithm>
+
 #include "quern/math/answer.h"
 #include "quern/math/modular.h"
 #include "quern/verify/answer_text.h"
@@ -8,11 +10,32 @@
 namespace quern::verify {
 namespace {
 
+// A word that the grammar would read as a product of letters ("three"): three letters or more that touch each other and
+// are not in alphabetical order, as factors ("abc", "xyz") are. Empty: none.
+std::string word_within(std::string_view text) {
+  const auto is_letter = [](const math::MathToken& t) {
+    return t.text.size() == 1 && (t.kind == math::MathTokenKind::variable || t.is_name("e") || t.is_name("i"));
+  };
+  std::string word;
+  for (const math::MathToken& t : math::math_tokens(text)) {
+    if (is_letter(t) && (word.empty() || !t.after_space)) {
+      word += t.text;
+      continue;
+    }
+    if (word == "no" || (word.size() >= 3 && !std::ranges::is_sorted(word))) return word;
+    word = is_letter(t) ? t.text : "";
+  }
+  return {};
+}
+
 class MathVerifier : public Verifier {
  public:
   explicit MathVerifier(const std::string& answer) : text_(answer) {
     try {
       expected_ = math::parse_math_answer(bare_answer(answer));
+      if (const std::string word = word_within(bare_answer(answer)); !word.empty())
+        throw math::MathUnreadable(fmt::format(
+            "'{}' would be a product of letters; write numbers in digits, factors with * between them", word));
     } catch (const math::MathUnreadable& e) {
       fail("field 'answer': '{}' is not a mathematical answer: {}", answer, e.what());
     }

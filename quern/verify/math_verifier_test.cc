@@ -85,7 +85,12 @@ TEST(MathVerifier, AcceptsWhatIsEqual) {
                         {"10^400", "10^{200} \\cdot 10^{200}"},
                         {"x^{1/2}", "sqrt(x)"},
                         {"x^{1/3}", "\\sqrt[3]{x}"},
-                        {"0.1+0.2", "0.3"}}) {
+                        {"0.1+0.2", "0.3"},
+                        {"abc", "c b a"},
+                        {"z*y*x", "xyz"},
+                        {"5", "**Answer: 5**"},
+                        {"5", "*Answer: 5*"},
+                        {"5", "__Answer:__ 5"}}) {
     const Verdict v = math(c.expected, c.reply);
     EXPECT_EQ(v.reward, 1) << c.expected << " and " << c.reply << ": " << v.reason;
     EXPECT_FALSE(v.reason.empty());
@@ -149,7 +154,8 @@ TEST(MathVerifier, RefusesWhatIsNot) {
 }
 
 TEST(MathVerifier, RefusesExpectationsThatAreNot) {
-  for (const char* bad : {"", "no solution!!", "1/0", "0/0", "2x + y = 4", "((3)", "9^9^9^9", "1/(x-x)", "\\foo"})
+  for (const char* bad : {"", "no solution!!", "1/0", "0/0", "2x + y = 4", "((3)", "9^9^9^9", "1/(x-x)", "\\foo",
+                          "three", "no", "twenty-one", "x = none"})
     EXPECT_THROW(judge(expect_math(bad), "3"), Error) << bad;
   try {
     judge(expect_math("3 +"), "3");

@@ -13,6 +13,7 @@
 #include "quern/rl/parity.h"
 #include "quern/rl/policy_batches.h"
 #include "quern/rl/rollout_buffer.h"
+#include "quern/rl/rollout_sampler.h"
 #include "quern/rl/rollout_source.h"
 #include "tests/train/tiny_run.h"
 
@@ -73,6 +74,16 @@ bool equal(const Outcome& a, const Outcome& b) {
   });
 }
 
+struct Shipped {
+  std::unique_ptr<models::Model> model = models::load_model(
+      nn::builtin_registry(), fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano", {.dtype = DType::f32, .pack = false});
+  text::Tokenizer tokenizer = models::load_tokenizer(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano");
+  text::ChatTemplate chat_template =
+      models::load_chat_template(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano", model->family());
+  std::vector<int64_t> stop_ids =
+      models::load_generation_config(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano").eos_token_id;
+};
+
 TEST(Rl, ResumedRunsAreUndisturbedOnesBitForBit) {
   const Folder f("rl_resume");
   const train::Recipe r = recipe(f, "updates = 2\nexact = true");
@@ -95,6 +106,92 @@ TEST(Rl, ResumedRunsAreUndisturbedOnesBitForBit) {
   for (std::string line; std::getline(log, line); ++lines)
     EXPECT_EQ(Json::parse(line).at("step").as_int(), lines / 3 + 1);
   EXPECT_EQ(lines, 12) << "three problems a step, each step once";
+}
+
+// Answers that other weights began go on in the next step; none of it depends on which thread is faster.
+TEST(Rl, RolloutsSampledAheadResumeBitForBit) {
+  const Folder f("rl_ahead");
+  const train::Recipe r = recipe(f, "ahead = 2\nmax_sequences = 4\nreplay_routes = true");
+  const Outcome whole = run(r, f.path / "whole", 4);
+  ASSERT_EQ(whole.steps.size(), 4u);
+  EXPECT_EQ(whole.steps[0].staleness, 0);
+  EXPECT_GT(*whole.steps[3].staleness, 1);
+  EXPECT_LE(*whole.steps[3].staleness, 4) << "ahead and 2, at most";
+  const Outcome again = run(r, f.path / "again", 4);
+  EXPECT_TRUE(equal(whole, again));
+  for (int64_t stop : {1, 3}) {
+    const fs::path out = f.path / fmt::format("stop{}", stop);
+    run(r, out, stop);
+    const Outcome rest = run(r, out, 4);
+    ASSERT_EQ(static_cast<int64_t>(rest.steps.size()), 4 - stop);
+    EXPECT_TRUE(equal(whole, rest)) << "stopped after step " << stop;
+    EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
+    EXPECT_EQ(whole.steps[3].staleness, rest.steps.back().staleness);
+  }
+}
+
+// An answer that is stopped and resumed with the same weights is the answer that it would have been: its draws depend on
+// seed and position, and the engine reads what there is as if it had sampled it (exact mode).
+TEST(Rl, PausedAnswersGoOnAsTheyWould) {
+  Shipped s;
+  models::PackedTwin twin(nn::builtin_registry(), *s.model, kernels::QuantFormat(kernels::WeightFormat::f32));
+  infer::Engine engine(twin.model(), {.exact = true, .tokenizer = &s.tokenizer});
+  rl::RolloutSampler sampler(engine, s.tokenizer, s.chat_template,
+                             {.group = 3, .max_tokens = 40, .stop_ids = s.stop_ids});
+  const gym::NamedEnvironment& e = gym::plugin_environments().find("lists");
+  const rl::RolloutRequest ask{.environment = &e, .problem = e.generate(8, 1), .problem_seed = 8, .seed = 21};
+  const rl::RolloutGroup whole = sampler.run({ask}, 0)[0];
+  sampler.start(ask, 0);
+  std::vector<rl::FinishedGroup> done;
+  for (int64_t version = 1; done.empty(); ++version) {
+    ASSERT_LT(version, 50);
+    for (int i = 0; i < 7; ++i) sampler.step();
+    sampler.pause();
+    for (rl::GroupUnderWay at : sampler.paused())  // as a checkpoint keeps it
+      sampler.restore({rl::group_under_way(Json::parse(rl::to_json(at).dump()))});
+    sampler.resume(version);
+    for (rl::FinishedGroup& g : sampler.take()) done.push_back(std::move(g));
+  }
+  kernels::set_exact_rows(false);
+  const rl::RolloutGroup& parts = done[0].group;
+  EXPECT_EQ(parts.version, 0);
+  for (size_t i = 0; i < whole.rollouts.size(); ++i) {
+    const rl::Rollout &a = whole.rollouts[i], &b = parts.rollouts[i];
+    EXPECT_EQ(a.record.tokens, b.record.tokens);
+    EXPECT_EQ(a.record.logprobs, b.record.logprobs);
+    EXPECT_EQ(a.record.routes, b.record.routes);
+    EXPECT_EQ(a.text, b.text);
+    EXPECT_EQ(a.reward, b.reward);
+    EXPECT_EQ(a.weights.size(), 1u);
+    EXPECT_EQ(b.weights.size(), (b.record.tokens.size() + 6) / 7) << "seven tokens of each version";
+  }
+}
+
+// A group whose first tokens are too old by the time it ends is dropped whole.
+TEST(Rl, StaleGroupsAreDroppedWhole) {
+  Shipped s;
+  models::PackedTwin twin(nn::builtin_registry(), *s.model, kernels::QuantFormat(kernels::WeightFormat::f32));
+  infer::Engine engine(twin.model(), {.max_sequences = 3, .tokenizer = &s.tokenizer});
+  rl::RolloutSampler sampler(engine, s.tokenizer, s.chat_template,
+                             {.group = 3, .max_tokens = 40, .stop_ids = s.stop_ids});
+  const gym::NamedEnvironment& e = gym::plugin_environments().find("lists");
+  for (int64_t id : {7, 8})
+    sampler.start({.id = id, .environment = &e, .problem = e.generate(8, 1), .problem_seed = 8, .seed = 21}, 0);
+  for (int i = 0; i < 5; ++i) sampler.step();
+  sampler.pause();
+  sampler.resume(3);
+  sampler.step(), sampler.pause();
+  ASSERT_EQ(sampler.paused().size(), 2u);
+  EXPECT_EQ(sampler.paused()[0].group.version, 0);
+  EXPECT_EQ(sampler.paused()[1].group.version, 3) << "it had no token of the old weights: the engine had no place";
+  EXPECT_EQ(sampler.drop_older(1), (std::vector<int64_t>{7}));
+  sampler.resume(4);
+  while (sampler.step()) {
+  }
+  const std::vector<rl::FinishedGroup> done = sampler.take();
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].id, 8);
+  EXPECT_EQ(done[0].group.rollouts.size(), 3u);
 }
 
 // Every rank samples its share of a step's problems; what all of them earned is known to each.
@@ -151,6 +248,9 @@ TEST(Rl, ImpossibleRecipesAreRefusedBeforeTheFirstStep) {
   EXPECT_THROW(recipe(f, "group = 1"), Error);
   EXPECT_THROW(recipe(f, "advantage = \"best\""), Error);
   EXPECT_THROW(recipe(f, "updates = 0"), Error);
+  EXPECT_THROW(recipe(f, "ahead = -1"), Error);
+  EXPECT_THROW(recipe(f, "ahead = 1\nupdates = 2"), Error);
+  EXPECT_THROW(recipe(f, "ahead = 3\nmax_staleness = 2"), Error);
   EXPECT_THROW(recipe(f, "exact = true\ntemperature = 0.7"), Error);
   EXPECT_THROW(recipe(f, "", "[parallel]\nexperts = 2"), Error);
   EXPECT_THROW(recipe(f, "", "[parallel]\ncontext = 2"), Error);
@@ -177,25 +277,15 @@ TEST(Rl, ProblemsThatAreTooLongLowerTheDifficulty) {
   EXPECT_THROW(run(r, f.path / "short", 1), Error);
 }
 
-struct Shipped {
-  std::unique_ptr<models::Model> model = models::load_model(
-      nn::builtin_registry(), fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano", {.dtype = DType::f32, .pack = false});
-  text::Tokenizer tokenizer = models::load_tokenizer(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano");
-  text::ChatTemplate chat_template =
-      models::load_chat_template(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano", model->family());
-  std::vector<int64_t> stop_ids =
-      models::load_generation_config(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano").eos_token_id;
-};
-
 std::vector<rl::RolloutGroup> some_groups(Shipped& s) {
   models::PackedTwin twin(nn::builtin_registry(), *s.model, kernels::QuantFormat(kernels::WeightFormat::f32));
   infer::Engine engine(twin.model(), {.tokenizer = &s.tokenizer});
   rl::RolloutSampler sampler(engine, s.tokenizer, s.chat_template,
                              {.group = 3, .max_tokens = 40, .stop_ids = s.stop_ids});
-  std::vector<rl::RolloutSampler::Ask> asks;
+  std::vector<rl::RolloutRequest> asks;
   for (const char* name : {"lists", "stories"}) {
     const gym::NamedEnvironment& e = gym::plugin_environments().find(name);
-    asks.push_back({&e, e.generate(8, 1), 8, 21});
+    asks.push_back({.environment = &e, .problem = e.generate(8, 1), .problem_seed = 8, .seed = 21});
   }
   std::vector<rl::RolloutGroup> groups = sampler.run(std::move(asks), 3);
   double a = -1;
@@ -253,9 +343,8 @@ TEST(Rl, MicroBatchesDoNotShowInTheGradient) {
 TEST(Rl, WaitingRolloutsSurviveACheckpoint) {
   Shipped s;
   const std::vector<rl::RolloutGroup> groups = some_groups(s);
-  const Json j = Json::parse(rl::to_json(groups).dump());
-  const std::vector<rl::RolloutGroup> back = rl::rollout_groups(j, gym::plugin_environments());
-  ASSERT_EQ(back.size(), groups.size());
+  std::vector<rl::RolloutGroup> back;
+  for (const rl::RolloutGroup& g : groups) back.push_back(rl::rollout_group(Json::parse(rl::to_json(g).dump())));
   for (size_t g = 0; g < groups.size(); ++g) {
     EXPECT_EQ(back[g].prompt, groups[g].prompt);
     EXPECT_EQ(back[g].problem.question, groups[g].problem.question);
@@ -265,6 +354,7 @@ TEST(Rl, WaitingRolloutsSurviveACheckpoint) {
       EXPECT_EQ(a.record.tokens, b.record.tokens);
       EXPECT_EQ(a.record.logprobs, b.record.logprobs) << "to the bit";
       EXPECT_EQ(a.record.routes, b.record.routes);
+      EXPECT_EQ(a.weights, b.weights);
       EXPECT_EQ(a.advantage, b.advantage);
       EXPECT_EQ(a.reward, b.reward);
       EXPECT_EQ(a.text, b.text);

@@ -8,6 +8,7 @@
 #include "quern/gym/curriculum_problems.h"
 #include "quern/host/bench.h"
 #include "quern/reason/think.h"
+#include "quern/text/chat/message.h"
 
 namespace quern::cli {
 namespace {
@@ -51,9 +52,7 @@ int bench_think(ModelBenchOptions o, const std::string& method) {
   for (int64_t i = 0; i <= o.reps; ++i) {  // the first warms up
     const gym::Problem p = gym::curriculum_problem({.split = data::Split::held_out, .seed = 1, .min_level = 4},
                                                    static_cast<uint64_t>(i));
-    Json messages = Json::array(), m = Json::object();
-    m.set("role", "user"), m.set("content", p.question);
-    messages.push(std::move(m));
+    const Json messages = text::user_message(p.question);
     reason::ThinkResult t;
     double thought = 0, plain = 0;
     const auto think_about = [&] {

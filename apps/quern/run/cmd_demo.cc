@@ -10,6 +10,7 @@
 #include "quern/base/threads.h"
 #include "quern/gym/curriculum_problems.h"
 #include "quern/reason/think.h"
+#include "quern/text/chat/message.h"
 
 namespace quern::cli {
 namespace {
@@ -22,13 +23,6 @@ struct Stage {
   const text::ChatTemplate& chat_template;
   infer::GenerateOptions options;
 };
-
-Json asked(const std::string& question) {
-  Json m = Json::object(), list = Json::array();
-  m.set("role", "user"), m.set("content", question);
-  list.push(std::move(m));
-  return list;
-}
 
 std::string indented(const std::string& text) {
   std::string out = "  ";
@@ -50,9 +44,10 @@ void work_out(const Stage& s, uint64_t seed) {
     const gym::Problem p = gym::curriculum_problem(
         {.split = data::Split::held_out, .seed = seed, .min_level = 2, .max_level = 3, .kinds = {std::string(kind)}},
         0);
-    const reason::ThinkResult t = reason::think(
-        engine,
-        {.tokenizer = s.tokenizer, .chat_template = s.chat_template, .messages = asked(p.question), .options = o});
+    const reason::ThinkResult t = reason::think(engine, {.tokenizer = s.tokenizer,
+                                                         .chat_template = s.chat_template,
+                                                         .messages = text::user_message(p.question),
+                                                         .options = o});
     const bool good = t.best() && gym::answers(t.best()->text, p);
     fmt::print("\n> {}\n{}\n  {}\n", p.question, indented(t.best() ? t.best()->text : std::string()),
                good ? "right" : fmt::format("wrong: the answer is {}", p.answer));
@@ -98,7 +93,7 @@ void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
   const reason::ThinkResult t = reason::think(engine,
                                               {.tokenizer = s.tokenizer,
                                                .chat_template = s.chat_template,
-                                               .messages = asked(p.question),
+                                               .messages = text::user_message(p.question),
                                                .plan = plan,
                                                .options = o},
                                               [&](const reason::ThinkEvent& e) {

@@ -41,11 +41,10 @@ class StepLine {
     if (!line_.terminal() && since_ < 10 && m.step < t.steps()) return;
     since_ = 0;
     if (m.reward) {
-      reward_ = reward_ < 0 ? *m.reward : 0.9 * reward_ + 0.1 * *m.reward;
       line_.show(fmt::format(
           "step {:>6}/{}  reward {:.3f}  signal {:.2f}  difficulty {:.1f}  {:.0f} tokens  kl {:.1e}"
           "  |g| {:.2f}  {:.1f} s  {} left",
-          m.step, t.steps(), reward_, m.signal.value_or(0), m.difficulty.value_or(0), m.answer_tokens.value_or(0),
+          m.step, t.steps(), *m.reward, m.signal.value_or(0), m.difficulty.value_or(0), m.answer_tokens.value_or(0),
           m.kl.value_or(0), m.grad_norm, m.time_s, duration(pace_ * static_cast<double>(t.steps() - m.step))));
       return;
     }
@@ -58,7 +57,7 @@ class StepLine {
 
  private:
   LiveLine line_;
-  double smooth_ = 0, reward_ = -1, pace_ = 0, since_ = 1e9;
+  double smooth_ = 0, pace_ = 0, since_ = 1e9;
 };
 
 void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOptions options, int64_t stop_after) {

@@ -279,4 +279,30 @@ Verdict judge_falsification(const Problem& p, std::string_view reply) {
   return {1, fmt::format("f({}) is {} instead of {}", text_of(*a), text_of(*found), text_of(*right))};
 }
 
+namespace {
+
+class OfPrograms : public gym::Environment {
+ public:
+  explicit OfPrograms(const ProgramEnvironment& e) : e_(e) {}
+  Problem generate(Rng& r, int64_t difficulty) const override {
+    TaskSize size = e_.size;
+    size.difficulty = difficulty;
+    return e_.pose(r, size);
+  }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return e_.judge(p, reply); }
+  std::optional<int64_t> saturates_at() const override { return last_difficulty(e_.size); }
+  std::optional<std::string> unavailable() const override {
+    return e_.judge == judge_in_sandbox ? why_no_sandbox(e_.size.dialect) : std::nullopt;
+  }
+
+ private:
+  ProgramEnvironment e_;
+};
+
+}  // namespace
+
+std::unique_ptr<gym::Environment> program_environment(const ProgramEnvironment& e) {
+  return std::make_unique<OfPrograms>(e);
+}
+
 }  // namespace quern::code

@@ -1,5 +1,6 @@
 // Problems of the gym about generated programs, in any of the three languages, and their verdicts.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,5 +32,13 @@ gym::Verdict judge_repair(const gym::Problem& p, std::string_view reply);
 // For which arguments does f, a program with one error, not do what its description says?
 gym::Problem falsify_problem(Rng& r, const TaskSize& size);
 gym::Verdict judge_falsification(const gym::Problem& p, std::string_view reply);
+
+// An environment of them: how large a program is at difficulty 0, and two of the functions above.
+struct ProgramEnvironment {
+  TaskSize size;
+  gym::Problem (*pose)(Rng&, const TaskSize&);
+  gym::Verdict (*judge)(const gym::Problem&, std::string_view);
+};
+std::unique_ptr<gym::Environment> program_environment(const ProgramEnvironment& e);
 
 }  // namespace quern::code

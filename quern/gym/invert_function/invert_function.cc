@@ -4,26 +4,13 @@
 #include "quern/gym/environment_registry.h"
 
 namespace quern::gym {
-namespace {
-
-code::TaskSize task_size(int64_t difficulty) {
-  return {.dialect = code::Dialect::expression, .difficulty = difficulty, .max_steps = 24};
-}
-
-class InvertFunction : public Environment {
- public:
-  Problem generate(Rng& r, int64_t difficulty) const override {
-    return code::input_problem(r, task_size(difficulty));
-  }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return code::judge_input(p, reply); }
-  std::optional<int64_t> saturates_at() const override { return code::last_difficulty(task_size(0)); }
-};
-
-}  // namespace
 
 void register_invert_function(EnvironmentRegistry& r) {
   r.add("invert_function", "an argument for which a function of the list language gives a value",
-        std::make_unique<InvertFunction>(), "programs");
+        code::program_environment({.size = {.dialect = code::Dialect::expression, .max_steps = 24},
+                                   .pose = code::input_problem,
+                                   .judge = code::judge_input}),
+        "programs");
 }
 
 }  // namespace quern::gym

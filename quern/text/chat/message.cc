@@ -12,6 +12,11 @@ Json messages_json(std::span<const Message> messages) {
   return list;
 }
 
+Json user_message(const std::string& content) {
+  const Message m{"user", content};
+  return messages_json({&m, 1});
+}
+
 std::vector<Message> messages_from_json(const Json& list) {
   std::vector<Message> messages;
   for (const Json& m : list.as_array("messages"))

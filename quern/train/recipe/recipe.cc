@@ -103,7 +103,7 @@ void check(const Recipe& r, const std::string& where) {
     if (p.sequence_length < 1 || p.batch_size < 1 || p.micro_batch_size < 0)
       fail("{}: sequence_length {} and batch_size {} must be 1 or more, micro_batch_size {} 0 or more", at,
            p.sequence_length, p.batch_size, p.micro_batch_size);
-    if (p.data.empty() && !p.rl.on()) fail("{}, data: no set", at);
+    if (p.data.empty() && !p.rl.on()) fail("{}: no data; give data sets, or rl.environments to learn from", at);
     if (!p.data.empty() && p.rl.on()) fail("{}: data sets and rl.environments: a phase learns from one of them", at);
     if (p.rl.on()) check(p.rl, at);
     // Ranks learn from different numbers of answers, in different numbers of micro-batches.
@@ -112,8 +112,8 @@ void check(const Recipe& r, const std::string& where) {
           "{}: reinforcement learning shares neither sequences nor experts over ranks (parallel.context, "
           "parallel.experts)",
           at);
-    if (p.rl.on() && p.rl.updates > 1 && !p.ramp.empty())
-      fail("{}, ramp: the steps of one round of sampling (rl.updates {}) have the same batch size", at, p.rl.updates);
+    if (p.rl.on() && (p.rl.updates > 1 || p.rl.ahead > 0) && !p.ramp.empty())
+      fail("{}, ramp: steps that are sampled in one round (rl.updates, rl.ahead) have the same batch size", at);
     int64_t before = -1;
     for (const BatchRamp& b : p.ramp) {
       if (b.step <= before || b.batch_size < 1)

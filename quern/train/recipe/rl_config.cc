@@ -20,6 +20,12 @@ void check(const RlConfig& c, const std::string& where) {
   one_of(where + ", rl.advantage", c.advantage, {"maxrl", "grpo", "centered", "rloo"});
   one_of(where + ", rl.loss.kind", c.loss.kind, {"dppo", "dppo_kl", "ppo", "importance", "reinforce"});
   one_of(where + ", rl.loss.normalize", c.loss.normalize, {"rollout", "token"});
+  if (c.ahead > 0 && c.updates > 1)
+    fail("{}, rl.ahead: {} with rl.updates {}: rollouts are sampled either ahead or in rounds of several updates",
+         where, c.ahead, c.updates);
+  if (c.max_staleness > 0 && c.max_staleness < c.ahead)
+    fail("{}, rl.max_staleness: {} is less than rl.ahead {}: no rollout would be young enough", where,
+         c.max_staleness, c.ahead);
   if (c.exact && c.temperature != 1)
     fail("{}, rl.exact: ratios are exact at temperature 1 only, not at {}", where, c.temperature);
 }

@@ -50,15 +50,30 @@ struct LengthBonusConfig {
   }
 };
 
+struct AstrayConfig {
+  double repeated = 0.5, rare = 0.02;
+  int64_t steps = 3;
+  template <class V>
+  void visit(V& v) {
+    v("repeated", repeated, "share of answers that repeat themselves above which a step counts as astray",
+      {.range = Bounds::between(0, 1)});
+    v("rare", rare, "share of improbable tokens with rare ids (gibberish) above which a step counts as astray",
+      {.range = Bounds::between(0, 1)});
+    v("steps", steps, "a run ends after this many such steps in a row", {.range = Bounds::at_least(1)});
+  }
+};
+
 struct RlConfig {
   std::vector<std::string> environments;
-  int64_t group = 8, max_tokens = 256, resample = 2, updates = 1, micro_tokens = 8192, max_sequences = 64;
+  int64_t group = 8, max_tokens = 256, resample = 2, updates = 1, ahead = 0, max_staleness = 0, micro_tokens = 8192,
+          max_sequences = 64;
   double temperature = 1, min_compression = 0.05;
   std::string advantage = "maxrl";
   bool replay_routes = true, exact = false;
   PolicyLossConfig loss;
   LengthBonusConfig length_bonus;
   gym::DifficultyOptions difficulty;
+  AstrayConfig astray;
   template <class V>
   void visit(V& v) {
     v("environments", environments, "environments of the gym to learn from; none: the phase is supervised");
@@ -78,16 +93,27 @@ struct RlConfig {
       {.range = Bounds::at_least(0)});
     v("updates", updates, "optimizer steps per round of sampling; from the second on rollouts are stale",
       {.range = Bounds::at_least(1)});
+    v("ahead", ahead,
+      "asynchronous rollouts: a thread samples for the step that comes this many steps later while the optimizer "
+      "works; 0: "
+      "sampling and learning take turns",
+      {.range = Bounds::at_least(0)});
+    v("max_staleness", max_staleness,
+      "with `ahead`: groups with tokens older than this many steps are dropped whole; 0 is `ahead` and 2",
+      {.range = Bounds::at_least(0)});
     v("replay_routes", replay_routes, "train with the experts that were chosen while sampling");
     v("exact", exact,
       "importance ratios between log-probabilities of one and the same forward pass: without stale rollouts they are "
       "1");
+    v("astray", astray, "when a run has collapsed and ends");
     v("min_compression", min_compression,
       "answers that compress to less than this share of their size repeat themselves and earn nothing",
       {.range = Bounds::between(0, 1)});
     v("micro_tokens", micro_tokens, "tokens per micro-batch (gradient accumulation)", {.range = Bounds::at_least(1)});
-    v("max_sequences", max_sequences, "maximum number of answers in the engine at once", {.range = Bounds::at_least(1)});
+    v("max_sequences", max_sequences, "maximum number of answers in the engine at once",
+      {.range = Bounds::at_least(1)});
   }
+  int64_t stalest() const { return max_staleness > 0 ? max_staleness : ahead + 2; }
   bool on() const { return !environments.empty(); }
 };
 void check(const RlConfig& c, const std::string& where);  // throws Error naming the field

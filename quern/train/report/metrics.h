@@ -25,8 +25,8 @@ struct StepMetrics {
   double lr = std::numeric_limits<double>::quiet_NaN(), grad_norm = std::numeric_limits<double>::quiet_NaN();
   std::optional<double> balance;
   // Of reinforcement learning.
-  std::optional<double> reward, solved, signal, answer_tokens, finished, difficulty, staleness, masked, kl, entropy,
-      max_ratio, repeated, rare;
+  std::optional<double> reward, solved, signal, answer_tokens, finished, difficulty, staleness, evicted, masked, kl,
+      entropy, max_ratio, repeated, rare;
   double time_s = 0, data_s = 0, forward_s = 0, backward_s = 0, reduce_s = 0, optimizer_s = 0, checkpoint_s = 0,
          other_s = 0;
   template <class V>
@@ -48,6 +48,7 @@ struct StepMetrics {
     v("finished", finished, "share of answers that ended before max_tokens");
     v("difficulty", difficulty, "mean difficulty of the problems");
     v("staleness", staleness, "optimizer steps between sampling and learning, mean over answers");
+    v("evicted", evicted, "groups under way that were dropped because they had become too stale");
     v("masked", masked, "share of tokens that the policy loss masks or clips");
     v("kl", kl, "mean log-probability ratio of sampling and learning policy, nats per token");
     v("entropy", entropy, "mean negative log-probability of the sampled tokens, nats");

@@ -53,8 +53,8 @@ class BatchSource {
   virtual int64_t consumed() const = 0;  // over all ranks
   virtual void seek(int64_t consumed) = 0;
   virtual std::string describe() const = 0;
-  // What else the next rows depend on, for checkpoints; restore() comes after seek().
-  virtual Json state() const { return {}; }
+  // What else the next rows depend on, for checkpoints; restore() comes after seek(). Collective.
+  virtual Json state() { return {}; }
   virtual void restore(const Json& /*state*/) {}
   virtual void report(StepMetrics& /*m*/) {}  // collective, after a step on its rows
   // Rows come from the model itself: it must be complete before they are asked for, and their losses are no likelihoods

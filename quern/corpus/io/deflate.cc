@@ -1,5 +1,6 @@
-// gzip decompression. A file may be several concatenated members, as Common
-// Crawl's are.
+// gzip decompression and raw deflate. A file may be several concatenated gzip members, as Common Crawl's are.
+#include "quern/corpus/io/deflate.h"
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -76,6 +77,31 @@ class GzipReader : public ByteStream {
 
 std::unique_ptr<ByteStream> decompress_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
   return std::make_unique<GzipReader>(std::move(packed), std::move(file));
+}
+
+struct Deflater::State {
+  z_stream z = {};
+  ~State() { deflateEnd(&z); }
+};
+
+Deflater::Deflater(int window_bits, int level) : state_(std::make_unique<State>()) {
+  constexpr int kMemory = 8;
+  QUERN_CHECK(deflateInit2(&state_->z, level, Z_DEFLATED, -window_bits, kMemory, Z_DEFAULT_STRATEGY) == Z_OK);
+}
+
+Deflater::~Deflater() = default;
+
+int64_t Deflater::compressed(std::span<const unsigned char> bytes) {
+  z_stream& z = state_->z;
+  unsigned char out[4096];
+  int64_t n = 0;
+  z.next_in = const_cast<unsigned char*>(bytes.data()), z.avail_in = static_cast<uInt>(bytes.size());
+  do {
+    z.next_out = out, z.avail_out = sizeof out;
+    deflate(&z, Z_SYNC_FLUSH);
+    n += static_cast<int64_t>(sizeof out - z.avail_out);
+  } while (z.avail_out == 0);
+  return n;
 }
 
 }  // namespace quern::corpus
