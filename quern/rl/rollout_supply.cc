@@ -71,8 +71,9 @@ void RolloutSupply::settle(int64_t row, RolloutGroup group, int64_t version) {
 void RolloutSupply::fill(int64_t groups, int64_t under_way, int64_t version) {
   sampler_.resume(version);
   while (ready() < groups && !stop_) {
-    const int64_t wanted = std::max(groups - ready(), under_way);
-    while (std::ssize(open_) < wanted) ask(o_.rank + next_++ * o_.ranks, 0, version);
+    // A row may be ready at once: see ask().
+    while (ready() < groups && std::ssize(open_) < std::max(groups - ready(), under_way))
+      ask(o_.rank + next_++ * o_.ranks, 0, version);
     sampler_.step();
     for (FinishedGroup& f : sampler_.take()) settle(f.id, std::move(f.group), version);
   }

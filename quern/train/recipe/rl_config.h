@@ -18,8 +18,7 @@ struct PolicyLossConfig {
   void visit(V& v) {
     v("kind", kind,
       "`dppo` (masks tokens by divergence: difference of probabilities), `dppo_kl` (by KL), `ppo` (clips ratios, as "
-      "in "
-      "GRPO), `importance` (truncated importance sampling) or `reinforce` (no correction)");
+      "in GRPO), `importance` (truncated importance sampling) or `reinforce` (no correction)");
     v("delta", delta, "dppo: divergence beyond which a token that would move further is masked",
       {.range = Bounds::above(0)});
     v("two_sided", two_sided, "dppo: mask by divergence whatever the direction");
@@ -83,8 +82,7 @@ struct RlConfig {
     v("temperature", temperature, "sampling temperature", {.range = Bounds::above(0)});
     v("advantage", advantage,
       "advantage of an answer: `maxrl` (distance to the group's mean reward, divided by that mean), `grpo` (divided "
-      "by "
-      "the standard deviation), `centered` (not divided) or `rloo` (distance to the mean of the others)");
+      "by the standard deviation), `centered` (not divided) or `rloo` (distance to the mean of the others)");
     v("loss", loss, "policy loss");
     v("length_bonus", length_bonus, "bonus for short right answers");
     v("difficulty", difficulty, "difficulty that follows the learner, for each environment");
@@ -95,16 +93,15 @@ struct RlConfig {
       {.range = Bounds::at_least(1)});
     v("ahead", ahead,
       "asynchronous rollouts: a thread samples for the step that comes this many steps later while the optimizer "
-      "works; 0: "
-      "sampling and learning take turns",
+      "works; 0: sampling and learning take turns",
       {.range = Bounds::at_least(0)});
     v("max_staleness", max_staleness,
       "with `ahead`: groups with tokens older than this many steps are dropped whole; 0 is `ahead` and 2",
       {.range = Bounds::at_least(0)});
     v("replay_routes", replay_routes, "train with the experts that were chosen while sampling");
     v("exact", exact,
-      "importance ratios between log-probabilities of one and the same forward pass: without stale rollouts they are "
-      "1");
+      "importance ratios between log-probabilities of one and the same forward pass: without stale rollouts they "
+      "are 1");
     v("astray", astray, "when a run has collapsed and ends");
     v("min_compression", min_compression,
       "answers that compress to less than this share of their size repeat themselves and earn nothing",
