@@ -9,6 +9,7 @@
 #include "quern/base/rng.h"
 #include "quern/base/stopwatch.h"
 #include "quern/reason/answer.h"
+#include "quern/reason/draw.h"
 #include "quern/reason/trace.h"
 #include "quern/text/chat/aggregation_prompt.h"
 #include "quern/text/chat/chat_prompt.h"
@@ -17,22 +18,9 @@ namespace quern::reason {
 namespace {
 
 constexpr const char* kForcedClose = "\n</think>\n\n";
-constexpr const char* kSeam = "\xee\x80\x80";  // U+E000, private use: where a tail goes
 
 uint64_t seed_of(uint64_t seed, int64_t round, int64_t index) {
   return mix64(mix64(seed + 0x51ull) + (static_cast<uint64_t>(round) << 32) + static_cast<uint64_t>(index));
-}
-
-// C of N, without repeating one.
-std::vector<int64_t> draw(Rng& r, int64_t n, int64_t c) {
-  std::vector<int64_t> all(static_cast<size_t>(n));
-  std::iota(all.begin(), all.end(), 0);
-  for (int64_t i = 0; i < c; ++i) {
-    const int64_t j = i + static_cast<int64_t>(r.below(static_cast<uint64_t>(n - i)));
-    std::swap(all[static_cast<size_t>(i)], all[static_cast<size_t>(j)]);
-  }
-  all.resize(static_cast<size_t>(c));
-  return all;
 }
 
 }  // namespace
@@ -93,33 +81,9 @@ struct ThinkRunner::Impl {
   }
 
   std::vector<int32_t> aggregation(const Candidate& x) {
-    Json asked = messages;
-    Json& last = asked.items().back();
-    const std::string q = last.at("content", "message").as_string("content of the last message");
-    std::string marked;
-    for (const std::string& piece : text::aggregation_pieces(q, static_cast<int>(plan.c)))
-      marked += marked.empty() ? piece : kSeam + piece;
-    last.set("content", marked);
-    const text::PromptText rendered = text::chat_prompt(chat_template, tokenizer, asked);
-    std::vector<int32_t> prompt;
-    auto add = [&](size_t begin, size_t end) {
-      const std::vector<int32_t> ids = rendered.part(begin, end).encode(tokenizer);
-      prompt.insert(prompt.end(), ids.begin(), ids.end());
-    };
-    size_t from = 0;
-    for (int64_t s : x.sources) {
-      const size_t seam = rendered.text.find(kSeam, from);
-      if (seam == std::string::npos)
-        fail("the chat template changes the question's text: aggregation needs it unchanged");
-      add(from, seam);
-      from = seam + std::string_view(kSeam).size();
-      const std::vector<int32_t>& tail = candidate(x.round - 1, s).carried;
-      prompt.insert(prompt.end(), tail.begin(), tail.end());
-    }
-    if (rendered.text.find(kSeam, from) != std::string::npos)
-      fail("the question contains U+E000, which is reserved for aggregation");
-    add(from, rendered.text.size());
-    return prompt;
+    std::vector<std::vector<int32_t>> tails;
+    for (const int64_t source : x.sources) tails.push_back(candidate(x.round - 1, source).carried);
+    return text::aggregation_prompt(chat_template, tokenizer, messages, tails);
   }
 
   void submit(int64_t k) {

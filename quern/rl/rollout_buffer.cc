@@ -87,7 +87,7 @@ Json to_json(const RolloutGroup& g) {
   Json j = Json::object(), rollouts = Json::array();
   j.set("environment", g.environment->name), j.set("difficulty", g.problem.difficulty);
   j.set("seed", static_cast<int64_t>(g.problem_seed)), j.set("prompt", list_of(g.prompt));
-  j.set("version", g.version);
+  j.set("aggregates", g.aggregates), j.set("version", g.version);
   for (const Rollout& r : g.rollouts) rollouts.push(to_json(r));
   j.set("rollouts", std::move(rollouts));
   return j;
@@ -99,6 +99,7 @@ RolloutGroup rollout_group(const Json& j) {
   g.environment = &gym::plugin_environments().find(j.at("environment", where).as_string("environment"));
   g.problem_seed = static_cast<uint64_t>(j.at("seed", where).as_int("seed"));
   g.prompt = values_of<int32_t>(j.at("prompt", where), "prompt");
+  g.aggregates = j.at("aggregates", where).as_bool("aggregates");
   g.version = j.at("version", where).as_int("version");
   const int64_t difficulty = j.at("difficulty", where).as_int("difficulty");
   for (const Json& r : j.at("rollouts", where).as_array("rollouts")) g.rollouts.push_back(rollout_of(r));

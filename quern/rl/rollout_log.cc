@@ -13,7 +13,7 @@ void RolloutLog::write(int64_t step, std::span<const RolloutGroup> groups) const
   for (const RolloutGroup& g : groups) {
     Json j = Json::object(), rewards = Json::array(), tokens = Json::array();
     j.set("step", step), j.set("environment", g.environment->name), j.set("difficulty", g.problem.difficulty);
-    j.set("seed", static_cast<int64_t>(g.problem_seed));
+    j.set("seed", static_cast<int64_t>(g.problem_seed)), j.set("aggregation", g.aggregates);
     for (const Rollout& r : g.rollouts) {
       rewards.push(r.reward);
       tokens.push(static_cast<int64_t>(r.record.tokens.size()));

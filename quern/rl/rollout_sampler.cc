@@ -9,7 +9,9 @@
 #include "quern/base/rng.h"
 #include "quern/base/threads.h"
 #include "quern/infer/sampling/text_stream.h"
+#include "quern/reason/trace.h"
 #include "quern/rl/repetition.h"
+#include "quern/text/chat/aggregation_prompt.h"
 #include "quern/text/chat/chat_prompt.h"
 #include "quern/text/chat/message.h"
 
@@ -60,8 +62,19 @@ std::vector<int32_t> RolloutSampler::prompt_of(const gym::Problem& p) const {
   return text::chat_prompt(chat_template_, tokenizer_, text::user_message(p.question)).encode(tokenizer_);
 }
 
-bool RolloutSampler::fits(const gym::Problem& p) const {
-  return o_.max_length == 0 || static_cast<int64_t>(prompt_of(p).size()) < o_.max_length;
+std::vector<int32_t> RolloutSampler::aggregation_prompt_of(const RolloutGroup& g, std::span<const int64_t> answers,
+                                                           int64_t tail) const {
+  std::vector<std::vector<int32_t>> tails;
+  for (const int64_t i : answers) {
+    const std::span<const int32_t> tokens = g.rollouts[static_cast<size_t>(i)].record.tokens;
+    const reason::Trace trace = reason::read_trace(tokens, tokenizer_, infer::ThinkStart::may_open);
+    tails.push_back(reason::tail_of(tokens, trace, tail));
+  }
+  return text::aggregation_prompt(chat_template_, tokenizer_, text::user_message(g.problem.question), tails);
+}
+
+bool RolloutSampler::fits(std::span<const int32_t> prompt) const {
+  return o_.max_length == 0 || std::ssize(prompt) < o_.max_length;
 }
 
 int64_t RolloutSampler::room(const RolloutGroup& g) const {
@@ -73,8 +86,9 @@ void RolloutSampler::start(RolloutRequest request, int64_t version) {
   Running r{.at = {.id = request.id, .seed = request.seed, .group = {}, .ended = {}}, .ids = {}};
   RolloutGroup& g = r.at.group;
   g.environment = request.environment, g.problem = std::move(request.problem);
-  g.problem_seed = request.problem_seed, g.prompt = prompt_of(g.problem);
-  if (room(g) < 1)
+  g.problem_seed = request.problem_seed, g.aggregates = !request.aggregation.empty();
+  g.prompt = g.aggregates ? std::move(request.aggregation) : prompt_of(g.problem);
+  if (!fits(g.prompt))
     fail("a problem of '{}' at difficulty {} takes {} tokens, more than {}", g.environment->name,
          g.problem.difficulty, g.prompt.size(), o_.max_length);
   g.rollouts.resize(static_cast<size_t>(o_.group));
@@ -144,6 +158,8 @@ void RolloutSampler::pause() {
     paused_.push_back(std::move(r.at));
   }
   running_.clear();
+  // A checkpoint has them in this order too: which place in a batch an answer has shows in its last bits.
+  std::ranges::sort(paused_, {}, &GroupUnderWay::id);
 }
 
 void RolloutSampler::resume(int64_t version) {

@@ -7,6 +7,7 @@
 // computed stays, so groups under way are no more than their tokens and can be kept in a checkpoint.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,14 @@ struct RolloutOptions {
   std::vector<int64_t> stop_ids;
 };
 
-// A problem that a group of answers is sampled to. `id` is the caller's; `seed` is that of the answers.
+// A problem that a group of answers is sampled to. `id` is the caller's; `seed` is that of the answers. `aggregation` is
+// a prompt to be used instead of the question alone.
 struct RolloutRequest {
   int64_t id = 0;
   const gym::NamedEnvironment* environment = nullptr;
   gym::Problem problem = {};
   uint64_t problem_seed = 0, seed = 0;
+  std::vector<int32_t> aggregation = {};
 };
 
 struct GroupUnderWay {
@@ -63,7 +66,10 @@ class RolloutSampler {
 
   std::vector<RolloutGroup> run(std::vector<RolloutRequest> requests, int64_t version);  // in their order
   std::vector<int32_t> prompt_of(const gym::Problem& p) const;
-  bool fits(const gym::Problem& p) const;  // with at least one token of an answer, into max_length
+  // The aggregation prompt around the ends, of up to `tail` tokens, of these of its answers.
+  std::vector<int32_t> aggregation_prompt_of(const RolloutGroup& g, std::span<const int64_t> answers,
+                                             int64_t tail) const;
+  bool fits(std::span<const int32_t> prompt) const;  // with at least one token of an answer, into max_length
 
  private:
   struct Running {

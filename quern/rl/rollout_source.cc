@@ -118,7 +118,8 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
                .seed = mix64(static_cast<uint64_t>(recipe_.seed) + 0x71ull) + r.phase,
                .rank = ranks_.group,
                .ranks = ranks_.groups,
-               .resample = c_.resample}),
+               .resample = c_.resample,
+               .aggregation = c_.aggregation}),
       stats_(std::move(stats)) {
   if (c_.loss.kl > 0)
     reference_ =

@@ -5,6 +5,7 @@
 
 #include "quern/base/error.h"
 #include "quern/gym/splits.h"
+#include "quern/reason/draw.h"
 #include "quern/rl/advantages.h"
 #include "quern/rl/rollout_buffer.h"
 
@@ -42,7 +43,7 @@ void RolloutSupply::ask(int64_t row, int64_t attempt, int64_t version) {
   const gym::NamedEnvironment& e = gym::plugin_environments().find(r.draw.environment);
   auto p =
       gym::find_split_problem({&e, r.draw.difficulty}, {.split = gym::ProblemSplit::train, .seed = o_.seed}, number);
-  if (p && sampler_.fits(p->problem))
+  if (p && sampler_.fits(sampler_.prompt_of(p->problem)))
     return sampler_.start({.id = row,
                            .environment = &e,
                            .problem = std::move(p->problem),
@@ -59,13 +60,36 @@ void RolloutSupply::ask(int64_t row, int64_t attempt, int64_t version) {
 
 void RolloutSupply::settle(int64_t row, RolloutGroup group, int64_t version) {
   Row& r = open_.at(row);
+  const bool signal = has_signal(group.rewards());
+  if (group.aggregates) {
+    if (signal) ready_.push_back({row, std::move(group)});
+    open_.erase(row);
+    return;
+  }
   outcomes_.push_back(
       {row, r.attempt, r.draw.environment, r.draw.difficulty, group.mean_reward(), group.share_solved()});
-  const bool signal = has_signal(group.rewards());
   if (signal || r.attempt == 0 || group.mean_reward() > r.best.mean_reward()) r.best = std::move(group);
   if (!signal && r.attempt < o_.resample) return ask(row, r.attempt + 1, version);
+  const bool goes_on = ask_to_aggregate(row, r.best, version);
   ready_.push_back({row, std::move(r.best)});
-  open_.erase(row);
+  r.best = {};
+  if (!goes_on) open_.erase(row);
+}
+
+bool RolloutSupply::ask_to_aggregate(int64_t row, const RolloutGroup& group, int64_t version) {
+  Rng random(o_.seed ^ 0xa99, static_cast<uint64_t>(row));
+  if (random.uniform() >= o_.aggregation.share || group.rollouts.empty() || group.share_solved() == 1) return false;
+  const std::vector<int64_t> shown = reason::draw(random, std::ssize(group.rollouts), o_.aggregation.candidates);
+  std::vector<int32_t> prompt = sampler_.aggregation_prompt_of(group, shown, o_.aggregation.tail);
+  if (!sampler_.fits(prompt)) return false;
+  sampler_.start({.id = row,
+                  .environment = group.environment,
+                  .problem = group.problem,
+                  .problem_seed = group.problem_seed,
+                  .seed = random.next(),
+                  .aggregation = std::move(prompt)},
+                 version);
+  return true;
 }
 
 void RolloutSupply::fill(int64_t groups, int64_t under_way, int64_t version) {

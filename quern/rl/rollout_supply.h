@@ -1,6 +1,8 @@
 // The problems of a reinforcement-learning phase and the groups of answers to them, in the order in which groups end.
 // Each row asks for a problem at the difficulty that its environment has reached; where all answers earn the same, it asks
-// again, up to `resample` times, and keeps the best of its groups (dynamic sampling).
+// again, up to `resample` times, and keeps the best of its groups (dynamic sampling). A share of the rows goes on: the same
+// problem is asked once more with an aggregation prompt around answers of the row's group. Such a second group is one more
+// that is ready, if its answers do not all earn the same; difficulties do not hear of it.
 //
 // Deterministic: what comes out is a function of the weights, the calls and the state that checkpoints keep. fill() may
 // run on a thread of its own, while nothing else of the supply, its engine and its difficulties is touched.
@@ -33,6 +35,7 @@ struct SupplyOptions {
   std::string name;  // of the phase, for messages
   uint64_t seed = 0;
   int64_t rank = 0, ranks = 1, resample = 0;
+  train::AggregationConfig aggregation;
 };
 
 class RolloutSupply {
@@ -67,6 +70,7 @@ class RolloutSupply {
   };
   void ask(int64_t row, int64_t attempt, int64_t version);
   void settle(int64_t row, RolloutGroup group, int64_t version);
+  bool ask_to_aggregate(int64_t row, const RolloutGroup& group, int64_t version);
 
   RolloutSampler& sampler_;
   const gym::LearnerDifficulties& difficulties_;

@@ -29,7 +29,8 @@ struct RolloutGroup {
   gym::Problem problem;
   uint64_t problem_seed = 0;
   std::vector<int32_t> prompt;
-  int64_t version = 0;  // of the oldest weights that sampled any of its tokens
+  bool aggregates = false;  // the prompt shows the ends of earlier answers
+  int64_t version = 0;      // of the oldest weights that sampled any of its tokens
   std::vector<Rollout> rollouts;
 
   std::vector<double> rewards() const;

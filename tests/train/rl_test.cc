@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <fstream>
 #include <map>
 
 #include "quern/comm/in_process.h"
@@ -15,6 +16,7 @@
 #include "quern/rl/rollout_buffer.h"
 #include "quern/rl/rollout_sampler.h"
 #include "quern/rl/rollout_source.h"
+#include "quern/text/chat/aggregation_prompt.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {
@@ -128,6 +130,47 @@ TEST(Rl, RolloutsSampledAheadResumeBitForBit) {
     EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
     EXPECT_EQ(whole.steps[3].staleness, rest.steps.back().staleness);
   }
+}
+
+// Problems are asked again with the ends of the answers to them, before and after a checkpoint.
+TEST(Rl, AggregationPromptsShowOwnAnswers) {
+  const Folder f("rl_aggregation");
+  train::Recipe r = recipe(f, "ahead = 1\nmax_sequences = 8\naggregation = { share = 1.0, candidates = 2, tail = 24 }");
+  r.phase[0].rl.difficulty = {.start = 4}, r.phase[0].rl.max_tokens = 100;
+  const Outcome whole = run(r, f.path / "whole", 4);
+  run(r, f.path / "part", 2);
+  EXPECT_TRUE(equal(whole, run(r, f.path / "part", 4)));
+  std::ifstream log(f.path / "whole" / "rollouts.jsonl");
+  int aggregated = 0, plain = 0;
+  for (std::string line; std::getline(log, line);) {
+    const Json j = Json::parse(line);
+    ++(j.at("aggregation", "line").as_bool("aggregation") ? aggregated : plain);
+  }
+  EXPECT_GT(aggregated, 0);
+  EXPECT_GE(plain, aggregated);
+}
+
+TEST(Rl, AggregationPromptsAreThoseOfInference) {
+  Shipped s;
+  models::PackedTwin twin(nn::builtin_registry(), *s.model, kernels::QuantFormat(kernels::WeightFormat::f32));
+  infer::Engine engine(twin.model(), {.tokenizer = &s.tokenizer});
+  rl::RolloutSampler sampler(engine, s.tokenizer, s.chat_template,
+                             {.group = 3, .max_tokens = 120, .stop_ids = s.stop_ids});
+  const gym::NamedEnvironment& e = gym::plugin_environments().find("lists");
+  const rl::RolloutRequest ask{.environment = &e, .problem = e.generate(8, 1), .problem_seed = 8, .seed = 21};
+  const rl::RolloutGroup g = sampler.run({ask}, 0)[0];
+  const std::vector<int32_t> prompt = sampler.aggregation_prompt_of(g, std::vector<int64_t>{2, 0}, 5);
+  const std::string text = s.tokenizer.decode(prompt, text::SpecialTokens::keep);
+  for (const std::string& piece : text::aggregation_pieces(g.problem.question, 2))
+    EXPECT_NE(text.find(piece), text.npos) << text;
+  const std::vector<int32_t>& shown = g.rollouts[2].record.tokens;
+  const std::string whole = s.tokenizer.decode(shown, text::SpecialTokens::keep);
+  const size_t from = text.find("Attempt 1:\n") + 11, to = text.find("\n\nAttempt 2");
+  const std::string tail = text.substr(from, to - from);
+  EXPECT_FALSE(tail.empty());
+  EXPECT_LE(s.tokenizer.encode(tail).size(), 6u);
+  EXPECT_NE(whole.find(tail), whole.npos) << whole;
+  EXPECT_LT(whole.find(tail), whole.find("</think>")) << "the end of the thinking, not the answer";
 }
 
 // An answer that is stopped and resumed with the same weights is the answer that it would have been: its draws depend on
@@ -249,6 +292,7 @@ TEST(Rl, ImpossibleRecipesAreRefusedBeforeTheFirstStep) {
   EXPECT_THROW(recipe(f, "advantage = \"best\""), Error);
   EXPECT_THROW(recipe(f, "updates = 0"), Error);
   EXPECT_THROW(recipe(f, "ahead = -1"), Error);
+  EXPECT_THROW(recipe(f, "aggregation = { share = 0.5, candidates = 5 }"), Error) << "groups have fewer answers";
   EXPECT_THROW(recipe(f, "ahead = 1\nupdates = 2"), Error);
   EXPECT_THROW(recipe(f, "ahead = 3\nmax_staleness = 2"), Error);
   EXPECT_THROW(recipe(f, "exact = true\ntemperature = 0.7"), Error);

@@ -26,6 +26,9 @@ void check(const RlConfig& c, const std::string& where) {
   if (c.max_staleness > 0 && c.max_staleness < c.ahead)
     fail("{}, rl.max_staleness: {} is less than rl.ahead {}: no rollout would be young enough", where,
          c.max_staleness, c.ahead);
+  if (c.aggregation.share > 0 && c.aggregation.candidates > c.group)
+    fail("{}, rl.aggregation.candidates: {} is more than the {} answers of a group (rl.group)", where,
+         c.aggregation.candidates, c.group);
   if (c.exact && c.temperature != 1)
     fail("{}, rl.exact: ratios are exact at temperature 1 only, not at {}", where, c.temperature);
 }

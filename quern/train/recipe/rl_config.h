@@ -49,6 +49,21 @@ struct LengthBonusConfig {
   }
 };
 
+struct AggregationConfig {
+  double share = 0;
+  int64_t candidates = 4, tail = 128;
+  template <class V>
+  void visit(V& v) {
+    v("share", share,
+      "part of the answered problems that are asked again with an aggregation prompt, which shows the ends of the "
+      "model's own answers to them, as Markovian RSA does; 0: none",
+      {.range = Bounds::between(0, 1)});
+    v("candidates", candidates, "answers of a group that the aggregation prompt shows",
+      {.range = Bounds::at_least(2)});
+    v("tail", tail, "maximum tokens shown of each, from its end", {.range = Bounds::at_least(1)});
+  }
+};
+
 struct AstrayConfig {
   double repeated = 0.5, rare = 0.02;
   int64_t steps = 3;
@@ -71,6 +86,7 @@ struct RlConfig {
   bool replay_routes = true, exact = false;
   PolicyLossConfig loss;
   LengthBonusConfig length_bonus;
+  AggregationConfig aggregation;
   gym::DifficultyOptions difficulty;
   AstrayConfig astray;
   template <class V>
@@ -85,6 +101,7 @@ struct RlConfig {
       "by the standard deviation), `centered` (not divided) or `rloo` (distance to the mean of the others)");
     v("loss", loss, "policy loss");
     v("length_bonus", length_bonus, "bonus for short right answers");
+    v("aggregation", aggregation, "prompts of test-time compute");
     v("difficulty", difficulty, "difficulty that follows the learner, for each environment");
     v("resample", resample,
       "dynamic sampling: how often problems whose answers all earn the same are replaced by new ones",
