@@ -134,7 +134,8 @@ TEST(CodeValues, AreRead) {
   EXPECT_EQ(read("\"ab\"", ValueType::text), "'ab'");
   EXPECT_EQ(read(" ab ", ValueType::text), "'ab'");
   EXPECT_EQ(read("''", ValueType::text), "''");
-  for (const char* text : {"", "'a", "a'b", "'a' 'b'", "'a\\n'"})
+  EXPECT_EQ(read("'nan'", ValueType::text), "'nan'");
+  for (const char* text : {"", "'a", "a'b", "'a' 'b'", "'a\\n'", "nan", "None"})
     EXPECT_EQ(read(text, ValueType::text), "none") << text;
 }
 

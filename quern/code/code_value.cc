@@ -80,6 +80,9 @@ CodeValue value_from(const Json& j) {
   return CodeValue::of(std::move(list));
 }
 
+// Words that name no text unless they are quoted.
+constexpr std::string_view kNoText[] = {"nan", "NaN", "inf", "none", "None", "null", "True", "False"};
+
 std::optional<CodeValue> read_value(std::string_view text, ValueType type) {
   const std::string_view s = trimmed(text);
   if (type == ValueType::list) return read_list(s);
@@ -90,6 +93,7 @@ std::optional<CodeValue> read_value(std::string_view text, ValueType type) {
   const bool quoted = s.size() >= 2 && (s.front() == '\'' || s.front() == '"') && s.back() == s.front();
   const std::string_view inside = quoted ? s.substr(1, s.size() - 2) : s;
   if (inside.find_first_of("'\"\\") != inside.npos || (inside.empty() && !quoted)) return {};
+  if (!quoted && std::ranges::find(kNoText, inside) != std::end(kNoText)) return {};
   return CodeValue::of(std::string(inside));
 }
 

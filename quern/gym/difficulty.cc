@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "quern/base/error.h"
-#include "quern/gym/environment_registry.h"
 
 namespace quern::gym {
 
@@ -17,12 +16,13 @@ void Difficulty::observe(int64_t difficulty, double mean_reward) {
   if (!(mean_reward >= 0 && mean_reward <= 1)) fail("difficulty: a mean reward of {}, expected 0 to 1", mean_reward);
   ++groups_;
   if (difficulty != upper_) return;
-  if (mean_reward > options_.rise_above) upper_ = std::min(upper_ + 1, kMaxDifficulty);
+  if (mean_reward > options_.rise_above) upper_ = std::min(upper_ + 1, options_.highest);
   if (mean_reward == 0) upper_ = std::max<int64_t>(upper_ - 1, 0);
 }
 
 LearnerDifficulties::LearnerDifficulties(std::vector<std::string> environments, DifficultyOptions o) {
   if (environments.empty()) fail("difficulty: no environments");
+  if (o.start > o.highest) fail("difficulty: start {} is above highest {}", o.start, o.highest);
   for (std::string& name : environments)
     if (!all_.emplace(name, Difficulty(o.start, o)).second) fail("difficulty: environment {} is there twice", name);
 }

@@ -11,6 +11,7 @@
 #include "quern/base/config.h"
 #include "quern/base/json.h"
 #include "quern/base/rng.h"
+#include "quern/gym/environment_registry.h"
 
 namespace quern::gym {
 
@@ -18,6 +19,7 @@ struct DifficultyOptions {
   double rise_above = 0.7;  // mean reward of a group
   int64_t window = 4;       // difficulties problems are drawn from, the upper one included
   int64_t start = 0;        // upper difficulty at first, where no other is given
+  int64_t highest = kMaxDifficulty;
   template <class V>
   void visit(V& v) {
     v("rise_above", rise_above, "mean reward of a group of attempts above which the difficulty rises",
@@ -25,6 +27,11 @@ struct DifficultyOptions {
     v("window", window, "difficulties that problems are drawn from, up to the upper one",
       {.range = Bounds::at_least(1)});
     v("start", start, "upper difficulty of an environment at first", {.range = Bounds::at_least(0)});
+    v("highest", highest,
+      "the upper difficulty does not rise above this; without a limit a learner leaves the difficulties behind that "
+      "it "
+      "succeeds at, and may forget them",
+      {.range = Bounds::between(0, kMaxDifficulty)});
   }
 };
 

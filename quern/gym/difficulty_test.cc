@@ -92,6 +92,13 @@ TEST(Difficulty, MovesByGroupsAtItsTopAlone) {
   EXPECT_EQ(bottom.upper(), 0);
 }
 
+TEST(Difficulty, StaysBelowItsLimit) {
+  Difficulty d(5, {.highest = 6});
+  d.observe(5, 1), d.observe(6, 1), d.observe(6, 1);
+  EXPECT_EQ(d.upper(), 6);
+  EXPECT_THROW(LearnerDifficulties({"lists"}, {.start = 4, .highest = 3}), Error);
+}
+
 TEST(Difficulty, IsDrawnFromItsWindow) {
   Rng r(1);
   std::map<int64_t, int> seen;
