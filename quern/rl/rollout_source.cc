@@ -11,6 +11,7 @@
 #include "quern/models/packed_twin.h"
 #include "quern/rl/advantages.h"
 #include "quern/rl/policy_batches.h"
+#include "quern/rl/rollout_checks.h"
 #include "quern/rl/rollout_log.h"
 #include "quern/rl/rollout_supply.h"
 #include "quern/rl/scores.h"
@@ -121,6 +122,7 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
                .resample = c_.resample,
                .aggregation = c_.aggregation}),
       stats_(std::move(stats)) {
+  check_room(phase_, r.model.max_positions(), sampler_);
   if (c_.loss.kl > 0)
     reference_ =
         models::load_model(registry, recipe_.base / recipe_.model.from, {.dtype = DType::f32, .pack = false});
@@ -330,29 +332,6 @@ void RolloutSource::watch(const train::StepMetrics& m) {
 }
 
 }  // namespace
-
-void check_rollouts(const Recipe& recipe) {
-  for (const PhaseConfig& p : recipe.phase) {
-    if (!p.rl.on()) continue;
-    gym::LearnerDifficulties(p.rl.environments, p.rl.difficulty);
-    for (const std::string& name : p.rl.environments)
-      if (const auto why = gym::plugin_environments().find(name).environment->unavailable())
-        fail("phase '{}': environment '{}' cannot judge answers here: {}", p.name, name, *why);
-    if (!recipe.model.from.empty() && !std::filesystem::exists(recipe.base / recipe.model.from))
-      fail("model.from: '{}' is neither a folder (seen from the recipe's) nor a model that is shipped",
-           recipe.model.from);
-    const std::filesystem::path tokenizer = train::tokenizer_source(recipe);
-    if (tokenizer.empty())
-      fail("phase '{}': reinforcement learning needs a tokenizer: name one, or a model.from that has one", p.name);
-    if (models::load_generation_config(tokenizer).eos_token_id.empty())
-      fail("phase '{}': {} names no token that ends an answer (eos_token_id in generation_config.json)", p.name,
-           tokenizer.string());
-    if (p.rl.loss.kl > 0 &&
-        (recipe.model.from.empty() || recipe.model.fresh || !recipe.model.config.is_null() || !p.config.is_null()))
-      fail("phase '{}', rl.loss.kl: the model to stay close to is model.from as it is, without fresh or config",
-           p.name);
-  }
-}
 
 train::TrainOptions with_rollouts(train::TrainOptions options, const Recipe& recipe, const nn::Registry& registry) {
   check_rollouts(recipe);

@@ -17,8 +17,4 @@ namespace quern::rl {
 train::TrainOptions with_rollouts(train::TrainOptions options, const train::Recipe& recipe,
                                   const nn::Registry& registry);
 
-// Refuses, before anything is loaded or sampled, what would fail later: unknown environments, a model without tokenizer
-// or end token, a KL to a model that is not there. Throws Error.
-void check_rollouts(const train::Recipe& recipe);
-
 }  // namespace quern::rl

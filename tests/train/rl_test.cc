@@ -14,6 +14,7 @@
 #include "quern/rl/parity.h"
 #include "quern/rl/policy_batches.h"
 #include "quern/rl/rollout_buffer.h"
+#include "quern/rl/rollout_checks.h"
 #include "quern/rl/rollout_sampler.h"
 #include "quern/rl/rollout_source.h"
 #include "quern/text/chat/aggregation_prompt.h"
@@ -294,6 +295,7 @@ TEST(Rl, ImpossibleRecipesAreRefusedBeforeTheFirstStep) {
   EXPECT_THROW(recipe(f, "ahead = -1"), Error);
   EXPECT_THROW(recipe(f, "aggregation = { share = 0.5, candidates = 5 }"), Error) << "groups have fewer answers";
   EXPECT_THROW(recipe(f, "ahead = 1\nupdates = 2"), Error);
+  EXPECT_THROW(recipe(f, "max_staleness = 3"), Error) << "nothing is sampled ahead";
   EXPECT_THROW(recipe(f, "ahead = 3\nmax_staleness = 2"), Error);
   EXPECT_THROW(recipe(f, "exact = true\ntemperature = 0.7"), Error);
   EXPECT_THROW(recipe(f, "", "[parallel]\nexperts = 2"), Error);
@@ -319,6 +321,10 @@ TEST(Rl, ProblemsThatAreTooLongLowerTheDifficulty) {
   r.phase[0].rl.difficulty = {.window = 1, .start = 0};
   r.phase[0].sequence_length = 8;
   EXPECT_THROW(run(r, f.path / "short", 1), Error);
+  r.phase[0].sequence_length = 30;
+  EXPECT_THROW(run(r, f.path / "narrow", 1), Error) << "no room for an answer";
+  r.phase[0].sequence_length = 5000;
+  EXPECT_THROW(run(r, f.path / "wide", 1), Error) << "the model has 4,096 positions";
 }
 
 std::vector<rl::RolloutGroup> some_groups(Shipped& s) {

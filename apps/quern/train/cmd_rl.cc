@@ -89,7 +89,7 @@ constexpr MenuItem kItems[] = {
 }  // namespace
 
 int cmd_rl(Words args) {
-  const bool recipe = !args.empty() && args[0].ends_with(".toml");
+  const bool recipe = !args.empty() && (args[0].ends_with(".toml") || args[0].find('/') != args[0].npos);
   return recipe ? learn(args) : choose("rl", "reinforcement learning with verifiable rewards", kItems, args);
 }
 

@@ -106,6 +106,9 @@ void check(const Recipe& r, const std::string& where) {
     if (p.data.empty() && !p.rl.on()) fail("{}: no data; give data sets, or rl.environments to learn from", at);
     if (!p.data.empty() && p.rl.on()) fail("{}: data sets and rl.environments: a phase learns from one of them", at);
     if (p.rl.on()) check(p.rl, at);
+    if (p.rl.on() && p.rl.max_tokens >= p.sequence_length)
+      fail("{}, rl.max_tokens: answers of {} tokens leave no room for a problem in sequence_length {}", at,
+           p.rl.max_tokens, p.sequence_length);
     // Ranks learn from different numbers of answers, in different numbers of micro-batches.
     if (p.rl.on() && (r.parallel.context > 1 || r.parallel.experts > 1))
       fail(

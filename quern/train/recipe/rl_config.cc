@@ -10,8 +10,10 @@ namespace quern::train {
 namespace {
 
 void one_of(const std::string& where, const std::string& value, const std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), value) == names.end())
-    fail("{}: '{}'{}, expected one of {}", where, value, did_you_mean(value, names), fmt::join(names, ", "));
+  if (std::find(names.begin(), names.end(), value) != names.end()) return;
+  const std::string near = did_you_mean(value, names);
+  if (!near.empty()) fail("{}: '{}'{}", where, value, near);
+  fail("{}: '{}', expected one of {}", where, value, fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -23,6 +25,9 @@ void check(const RlConfig& c, const std::string& where) {
   if (c.ahead > 0 && c.updates > 1)
     fail("{}, rl.ahead: {} with rl.updates {}: rollouts are sampled either ahead or in rounds of several updates",
          where, c.ahead, c.updates);
+  if (c.max_staleness > 0 && c.ahead == 0)
+    fail("{}, rl.max_staleness: {} without rl.ahead: nothing is sampled ahead, so no rollout becomes stale", where,
+         c.max_staleness);
   if (c.max_staleness > 0 && c.max_staleness < c.ahead)
     fail("{}, rl.max_staleness: {} is less than rl.ahead {}: no rollout would be young enough", where,
          c.max_staleness, c.ahead);
