@@ -73,6 +73,7 @@ int corpus_decontaminate(Words args) {
     fmt::print(stderr, "warning: skipped {} of {} items that are shorter than {} words (--min-words)\n",
                index->too_short(), index->items(), shortest);
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   const FilterRun run{.make = decontamination_filter(index),
                       .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", ngram.words, shortest,
                                                                    minimum, fmt::join(fields, "\n"))),
@@ -94,7 +95,7 @@ int corpus_decontaminate(Words args) {
           of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", ngram.words),
               of.set("least", minimum);
           j.set("benchmarks", std::move(of)), j.set("inputs", in.json());
-          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+          j = write_manifest(flags.out, j);
         });
   }
   report_resuming(flags.out, r.went_on);

@@ -133,7 +133,12 @@ int corpus_exact(Words args) {
   flags.check("corpus exact");
   const Inputs in = flags.inputs();
   const DedupConfig c = flags.recipe.config();
-  return run_dedup({in, c, flags.out, tool("quern corpus exact")}, json, ranks);
+  return run_dedup({.inputs = in,
+                    .config = c,
+                    .out = flags.out,
+                    .tool = tool("quern corpus exact"),
+                    .overwrite = flags.overwriting.overwrite},
+                   json, ranks);
 }
 
 int corpus_dedup(Words args) {
@@ -161,7 +166,12 @@ int corpus_dedup(Words args) {
   c.checkpoint_bytes = flags.output().checkpoint_bytes;
   c.against = target.against, c.save_index = target.save_index;
   const Inputs in = flags.inputs();
-  return run_dedup({in, c, flags.out, tool("quern corpus dedup")}, json, ranks);
+  return run_dedup({.inputs = in,
+                    .config = c,
+                    .out = flags.out,
+                    .tool = tool("quern corpus dedup"),
+                    .overwrite = flags.overwriting.overwrite},
+                   json, ranks);
 }
 
 int corpus_build(Words args) {

@@ -29,6 +29,7 @@ int corpus_filter(Words args) {
     throw UsageError(
         fmt::format("quern corpus filter: --filter {} needs --url-field: name the field with the URL", filter));
   const corpus::Inputs in = flags.inputs();
+  flags.clear_output(in);
   const corpus::FilterRun run{.make = make,
                               .what = fmt::format("{} {}", filter, lists),
                               .scan = flags.scan(),
@@ -44,7 +45,7 @@ int corpus_filter(Words args) {
         [&](const corpus::FilterReport& report) {
           j = report.json();
           j.set("filter", filter), j.set("lists", lists), j.set("inputs", in.json());
-          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+          j = corpus::write_manifest(flags.out, j);
         });
   }
   report_resuming(flags.out, r.went_on);

@@ -9,6 +9,7 @@
 #include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/io/hashing.h"
+#include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/stages/convert.h"
 #include "quern/corpus/stages/mix.h"
 #include "quern/corpus/stages/sketches.h"
@@ -98,6 +99,7 @@ int corpus_tokenize(Words args) {
     return write_token_shards(in, t, run, report_progress, [&](const TokenShardReport& report) {
       j = report.json();
       j.set("tokenizer", tokenizer), j.set("inputs", in.json());
+      j = with_files(j, unfinished_of(shards.out + ".json"));
       write_file(shards.out + ".json", j.dump(2) + "\n");
     });
   });
@@ -132,12 +134,13 @@ int corpus_mix(Words args) {
   for (const std::string& s : shares) c.shares.push_back(parse_share(s));
   c.to = flags.output();
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   Json j;
   const MixReport r = with_progress("mix", [&](auto&& report_progress) {
     return mix_corpus(in, flags.scan(), c, report_progress, [&](const MixReport& report) {
       j = report.json();
       j.set("seed", settings.seed), j.set("inputs", in.json());
-      write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+      j = write_manifest(flags.out, j);
     });
   });
   report_resuming(flags.out, r.went_on);
@@ -160,15 +163,18 @@ int corpus_parquet(Words args) {
   if (!a.parse(args)) return 0;
   flags.check("corpus parquet");
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   const ConvertReport r = with_progress("parquet", [&](auto&& report_progress) {
     return write_parquet(in, flags.scan(), flags.output().level, flags.output().shard_bytes, flags.out,
-                         report_progress);
+                         report_progress, [&](const ConvertReport& report) {
+                           Json j = Json::object(), names = Json::array();
+                           for (const std::string& f : report.files) names.push(Json(f));
+                           j.set("outputs", std::move(names)), j.set("read", report.scan.read.json());
+                           j.set("inputs", in.json());
+                           write_manifest(flags.out, j);
+                         });
   });
   warn_about(r.scan.read, r.scan.damaged, in);
-  Json j = Json::object(), names = Json::array();
-  for (const std::string& f : r.files) names.push(Json(f));
-  j.set("outputs", std::move(names)), j.set("read", r.scan.read.json()), j.set("inputs", in.json());
-  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
   fmt::print("{}: {} documents in {} files\n", flags.out, r.scan.read.documents, r.files.size());
   return 0;
 }
@@ -187,12 +193,13 @@ int corpus_sketch(Words args) {
     throw UsageError(
         fmt::format("quern corpus sketch: --preset {} has no MinHash signature: expected zyda or zyda2", c.preset));
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   const SketchesReport r = with_progress("sketch", [&](auto&& report_progress) {
     return write_sketches(
         in, flags.scan(), c.sketch, flags.output(), report_progress, [&](const SketchesReport& report) {
           Json j = Json::object();
           j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
-          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+          write_manifest(flags.out, j);
         });
   });
   report_resuming(flags.out, r.went_on);

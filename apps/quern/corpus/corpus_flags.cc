@@ -13,7 +13,7 @@ void CorpusFlags::declare_reading(Args& a) {
 
 void CorpusFlags::declare(Args& a) {
   declare_reading(a);
-  a.flag("--out DIR", out, "output folder").settings(recipe.write);
+  a.flag("--out DIR", out, "output folder").settings(overwriting).settings(recipe.write);
 }
 
 void CorpusFlags::declare_checkpoints(Args& a) {
@@ -51,9 +51,13 @@ void CorpusFlags::check(const std::string& verb) const {
 }
 
 corpus::Inputs CorpusFlags::inputs() const {
-  corpus::Inputs in = corpus::find_inputs(words, source().form);
+  corpus::Inputs in = corpus::find_inputs(words, source().form, "", out);
   if (!out.empty()) corpus::refuse_input_folder(words, in, out, "--out");
   return in;
+}
+
+void CorpusFlags::clear_output(const corpus::Inputs& in) const {
+  if (overwriting.overwrite) corpus::remove_finished(out, in);
 }
 
 corpus::ScanOptions CorpusFlags::scan() const {
@@ -80,6 +84,9 @@ void report_resuming(const std::string& out, const corpus::ResumeInfo& w) {
 void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
   using corpus::RecordProblem;
   for (const std::string& n : in.notes) fmt::print(stderr, "warning: {}\n", n);
+  if (!in.by_products.empty())
+    fmt::print(stderr, "left out {} files and folders that earlier runs wrote beside their rows, the first is {}\n",
+               in.by_products.size(), in.by_products[0]);
   if (!in.skipped.empty())
     fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders, the first is {}\n",
                in.skipped.size(), in.skipped[0]);

@@ -3,12 +3,14 @@
 #include <optional>
 
 #include "quern/corpus/io/parquet.h"
-#include "quern/corpus/run/shards.h"
+#include "quern/corpus/io/run_manifest.h"
+#include "quern/corpus/run/run_folder.h"
 
 namespace quern::corpus {
 
 ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int level, uint64_t shard_bytes,
-                            const std::filesystem::path& out, const ScanProgress& progress) {
+                            const std::filesystem::path& out, const ScanProgress& progress,
+                            const std::function<void(const ConvertReport&)>& finish) {
   struct Nothing {};
   struct Document {
     uint64_t id;
@@ -16,10 +18,12 @@ ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int leve
     std::string text, members;
   };
   ConvertReport r;
-  prepare_output(out);
+  refuse_finished(out);
+  RunFolder run(out, "parquet");
   std::optional<ParquetWriter> writer;
   const auto begin = [&] {
     r.files.push_back(fmt::format("part-{:05}.parquet", r.files.size()));
+    list_file(run.folder(), {r.files.back(), true});
     writer.emplace(out / r.files.back(), level);
   };
   r.scan = scan_documents<Nothing, std::vector<Document>>(
@@ -42,6 +46,8 @@ ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int leve
       {progress});
   if (!writer) begin();
   writer->close();
+  if (finish) finish(r);
+  run.remove();
   return r;
 }
 

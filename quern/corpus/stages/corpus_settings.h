@@ -112,6 +112,11 @@ void visit_shard_mb(V& v, int64_t& shard_mb) {
     {.value = "MIB", .flag = "--shard-mib", .old_flags = "--shard-mb", .range = Bounds::at_least(1)});
 }
 
+template <class V>
+void visit_overwrite(V& v, bool& overwrite) {
+  v("overwrite", overwrite, "remove the earlier run in the output folder first: the files that its manifest names");
+}
+
 struct WriteSettings {
   int64_t level = StageOutput().level, shard_mb = static_cast<int64_t>(StageOutput().shard_bytes >> 20);
   template <class V>

@@ -9,6 +9,7 @@
 #include "quern/base/stopwatch.h"
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/shards.h"
 
@@ -128,7 +129,10 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
        })});
   parts.close();
   if (run.rejects) rejects.close();
-  if (run.reasons) copy_reasons(stage.file("reasons"), to.folder / "reasons.jsonl");
+  if (run.reasons) {
+    list_file(to.folder / RunFolder::kName, {"reasons.jsonl"});
+    copy_reasons(stage.file("reasons"), to.folder / "reasons.jsonl");
+  }
   total.bytes_out = parts.bytes_out();
   total.seconds = watch.seconds();
   if (finish) finish(total);

@@ -61,16 +61,17 @@ CorpusRecipe CorpusRecipe::load(const std::filesystem::path& file) {
   return r;
 }
 
-Inputs CorpusRecipe::inputs() const {
+Inputs CorpusRecipe::inputs(const std::filesystem::path& own) const {
   Inputs all;
   for (const SourceSettings& s : source) {
-    Inputs one = find_inputs(s.paths, s.form, s.name);
+    Inputs one = find_inputs(s.paths, s.form, s.name, own);
     for (InputFile& f : one.files) {
       f.source = static_cast<uint32_t>(all.sources.size());
       all.files.push_back(std::move(f));
     }
     all.sources.push_back(s.name);
     all.skipped.insert(all.skipped.end(), one.skipped.begin(), one.skipped.end());
+    all.by_products.insert(all.by_products.end(), one.by_products.begin(), one.by_products.end());
   }
   check_inputs(all);
   return all;

@@ -8,6 +8,7 @@
 #include "quern/base/rng.h"
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/io/hashing.h"
+#include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
 #include "quern/corpus/text/text_normalizer.h"
 
@@ -117,11 +118,13 @@ Json RepeatReport::json() const {
 }
 
 RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const RepeatConfig& c,
-                          const std::filesystem::path& out, const ScanProgress& progress) {
+                          const std::filesystem::path& out, const ScanProgress& progress,
+                          const std::function<void(const RepeatReport&)>& finish) {
   if (c.shortest < 1 || c.n < 1 || c.n > 1000)
     fail("shortest piece of {} words and n-grams of {} words: expected 1 to 1000", c.shortest, c.n);
   if (!(c.share > 0 && c.share <= 1)) fail("share {}: expected a number above 0, at most 1", c.share);
-  prepare_output(out);
+  refuse_finished(out);
+  RunFolder run(out, "repeats");
   RepeatReport r;
   BlockedBloom seen(c.memory);
   ShardWriter shards(out, "part", c.level, c.shard_bytes);
@@ -181,6 +184,8 @@ RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const Repe
   shards.close();
   r.files = shards.names();
   r.false_positive_rate = seen.false_positive_rate();
+  if (finish) finish(r);
+  run.remove();
   return r;
 }
 

@@ -4,6 +4,7 @@
 #include "quern/corpus/dedup/candidates.h"
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/io/hashing.h"
+#include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
 #include "quern/corpus/text/text_pieces.h"
 
@@ -158,11 +159,13 @@ class SpanCutter {
 }  // namespace
 
 RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, const SpanConfig& c,
-                                 const std::filesystem::path& out, const ScanProgress& progress) {
+                                 const std::filesystem::path& out, const ScanProgress& progress,
+                                 const std::function<void(const RepeatReport&)>& finish) {
   if (c.window < 2 || c.window > 100000) fail("windows of {} words: expected 2 to 100000", c.window);
-  prepare_output(out);
+  refuse_finished(out);
+  RunFolder run(out, "spans");
   RepeatReport r;
-  SpillFile records(out);
+  SpillFile records(run.folder());
   const uint64_t words = hash_windows(inputs, o, static_cast<size_t>(c.window), records, r, progress);
   const std::vector<bool> cut = mark_repeats(records, words, c, r);
   SpanCutter cutter(out, c, cut, r);
@@ -173,6 +176,8 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
         if (progress) progress(total + bytes, 2 * total);
       }});
   r.files = cutter.close();
+  if (finish) finish(r);
+  run.remove();
   return r;
 }
 
