@@ -450,6 +450,10 @@ TEST(CliCorpus, MistakesAreNamed) {
   EXPECT_NE(r.err.find("a.jsonl:1: member 'text' is missing"), std::string::npos) << r.err;
   r = shell(fmt::format("quern corpus filter {0}/a.jsonl --filter zida --out {0}/o", dir));
   EXPECT_NE(r.err.find("did you mean 'zyda'"), std::string::npos) << r.err;
+  r = shell(fmt::format("quern corpus dedup {0}/a.jsonl --out {0}/o", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("no document could be read from 1 input files"), std::string::npos) << r.err;
+  write_file(dir + "/a.jsonl", "{\"text\":\"x\"}\n");
   EXPECT_EQ(shell(fmt::format("quern corpus dedup {0}/a.jsonl --out {0}/o", dir)).code, 0);
   EXPECT_EQ(shell(fmt::format("quern corpus dedup {0}/a.jsonl --out {0}/o", dir)).code, 1);  // holds a manifest
 }

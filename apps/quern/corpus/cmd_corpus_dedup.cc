@@ -46,14 +46,16 @@ void on_ranks(const RanksFlag& flags, const std::function<void(comm::Communicato
   }
 }
 
-void report_dedup(const DedupReport& r, const Inputs& in, const std::string& out, bool json) {
+// The exit status.
+int report_dedup(const DedupReport& r, const Inputs& in, const std::string& out, bool json) {
   report_resuming(out, {r.resumed, r.discarded});
-  warn_about(r.read, r.damaged, in);
+  const int status = warn_about(r.read, r.damaged, in);
   if (!json)
     fmt::print(
         "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
         "of {}\n",
         out, r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
+  return status;
 }
 
 // Runs `dedup` on all ranks and reports the first one's outcome, which it returns; null on the processes of others.
@@ -74,9 +76,9 @@ int run_dedup(const DedupTask& task, bool json, const RanksFlag& ranks) {
     return corpus::run_dedup(watched, all);
   });
   if (!done) return 0;
-  report_dedup(done->report, task.inputs, task.out.string(), json);
+  const int status = report_dedup(done->report, task.inputs, task.out.string(), json);
   if (json) fmt::print("{}\n", done->manifest.dump());
-  return 0;
+  return status;
 }
 
 // [mix] and [tokenize], on the first rank alone; what they counted goes into the manifest that is printed.
@@ -194,10 +196,10 @@ int corpus_build(Words args) {
     return dedup_corpus(plan, all, tool("quern corpus build"), progress);
   });
   if (!done) return 0;  // not the first rank
-  if (done->ran) report_dedup(done->report, plan.inputs, out, json);
+  const int status = done->ran ? report_dedup(done->report, plan.inputs, out, json) : 0;
   if (plan.later) run_later_stages(recipe, *plan.later, out, json, done->manifest);
   if (json) fmt::print("{}\n", done->manifest.dump());
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

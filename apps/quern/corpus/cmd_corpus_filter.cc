@@ -44,21 +44,21 @@ int corpus_filter(Words args) {
         in, run, [&](uint64_t done, uint64_t total) { progress.share("filter", done, total); },
         [&](const corpus::FilterReport& report) {
           j = report.json();
-          j.set("filter", filter), j.set("lists", lists), j.set("inputs", in.json());
+          j.set("filter", filter), j.set("lists", lists), j.set("inputs", corpus::inputs_json(in, report.scan.read));
           j = corpus::write_manifest(flags.out, j);
         });
   }
   report_resuming(flags.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
-    return 0;
+    return status;
   }
   fmt::print("{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
   for (size_t i = 0; i < r.rules.size(); ++i)
     if (r.rule_any[i] > 0)
       fmt::print("  {:<20} {:>9} failed it first, {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

@@ -53,7 +53,7 @@ int corpus_repeats(Words args) {
   Json j;
   const auto finish = [&](const RepeatReport& report) {
     j = report.json();
-    j.set("unit", unit), j.set("memory_mb", memory_mb), j.set("inputs", in.json());
+    j.set("unit", unit), j.set("memory_mb", memory_mb), j.set("inputs", inputs_json(in, report.scan.read));
     j = write_manifest(flags.out, j);
   };
   RepeatReport r;
@@ -64,7 +64,7 @@ int corpus_repeats(Words args) {
     r = spans ? drop_repeated_spans(in, o, s, flags.out, report_progress, finish)
               : drop_repeats(in, o, c, flags.out, report_progress, finish);
   }
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (r.false_positive_rate > 0.001)
     fmt::print(stderr,
                "warning: the Bloom filter is full: 1 in {:.0f} new pieces was a false positive at the end; use "
@@ -75,7 +75,7 @@ int corpus_repeats(Words args) {
   else
     fmt::print("{}: kept {} of {} documents, {} of them shortened; {} of {} pieces were seen earlier\n", flags.out,
                r.kept, r.scan.read.documents, r.changed, r.repeated, r.pieces);
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

@@ -66,9 +66,9 @@ int corpus_stage(Words args) {
   };
   const StageResult r = stage.run(job);
   report_resuming(flags.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print("{}: {} documents read\n", flags.out, r.scan.read.documents);
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

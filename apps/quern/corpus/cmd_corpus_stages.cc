@@ -53,10 +53,10 @@ int corpus_stats_verb(Words args) {
   const CorpusStats s = with_progress("stats", [&](auto&& report_progress) {
     return corpus_stats(in, flags.scan(), t ? &*t : nullptr, report_progress);
   });
-  warn_about(s.scan.read, s.scan.damaged, in);
+  const int status = warn_about(s.scan.read, s.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", s.json().dump());
-    return 0;
+    return status;
   }
   fmt::print("{:<20} {:>12} {:>15} {:>15} {:>14}{}\n", "source", "documents", "bytes", "characters", "words",
              t ? fmt::format(" {:>14}", "tokens") : "");
@@ -68,7 +68,7 @@ int corpus_stats_verb(Words args) {
   };
   for (const SourceStats& x : s.sources) line(x), all.add(x);
   if (s.sources.size() > 1) line(all);
-  return 0;
+  return status;
 }
 
 int corpus_tokenize(Words args) {
@@ -98,18 +98,18 @@ int corpus_tokenize(Words args) {
   const TokenShardReport r = with_progress("tokenize", [&](auto&& report_progress) {
     return write_token_shards(in, t, run, report_progress, [&](const TokenShardReport& report) {
       j = report.json();
-      j.set("tokenizer", tokenizer), j.set("inputs", in.json());
+      j.set("tokenizer", tokenizer), j.set("inputs", inputs_json(in, report.scan.read));
       j = with_files(j, unfinished_of(shards.out + ".json"));
       write_file(shards.out + ".json", j.dump(2) + "\n");
     });
   });
   report_resuming(shards.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());
   else
     fmt::print("{}: {} documents, {} tokens\n", shards.out, r.documents, r.tokens);
-  return 0;
+  return status;
 }
 
 int corpus_mix(Words args) {
@@ -139,20 +139,20 @@ int corpus_mix(Words args) {
   const MixReport r = with_progress("mix", [&](auto&& report_progress) {
     return mix_corpus(in, flags.scan(), c, report_progress, [&](const MixReport& report) {
       j = report.json();
-      j.set("seed", settings.seed), j.set("inputs", in.json());
+      j.set("seed", settings.seed), j.set("inputs", inputs_json(in, report.scan.read));
       j = write_manifest(flags.out, j);
     });
   });
   report_resuming(flags.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
-    return 0;
+    return status;
   }
   for (const MixedSource& s : r.sources)
     fmt::print("{:<20} share {:.4f}  read {:.3f} times  {:>10} documents {:>14} bytes\n", s.name, s.share, s.epochs,
                s.documents_out, s.bytes_out);
-  return 0;
+  return status;
 }
 
 int corpus_parquet(Words args) {
@@ -170,13 +170,13 @@ int corpus_parquet(Words args) {
                            Json j = Json::object(), names = Json::array();
                            for (const std::string& f : report.files) names.push(Json(f));
                            j.set("outputs", std::move(names)), j.set("read", report.scan.read.json());
-                           j.set("inputs", in.json());
+                           j.set("inputs", inputs_json(in, report.scan.read));
                            write_manifest(flags.out, j);
                          });
   });
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print("{}: {} documents in {} files\n", flags.out, r.scan.read.documents, r.files.size());
-  return 0;
+  return status;
 }
 
 int corpus_sketch(Words args) {
@@ -195,17 +195,18 @@ int corpus_sketch(Words args) {
   const Inputs in = flags.inputs();
   flags.clear_output(in);
   const SketchesReport r = with_progress("sketch", [&](auto&& report_progress) {
-    return write_sketches(
-        in, flags.scan(), c.sketch, flags.output(), report_progress, [&](const SketchesReport& report) {
-          Json j = Json::object();
-          j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
-          write_manifest(flags.out, j);
-        });
+    return write_sketches(in, flags.scan(), c.sketch, flags.output(), report_progress,
+                          [&](const SketchesReport& report) {
+                            Json j = Json::object();
+                            j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()),
+                                j.set("inputs", inputs_json(in, report.scan.read));
+                            write_manifest(flags.out, j);
+                          });
   });
   report_resuming(flags.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print("{}: {} MinHash signatures\n", flags.out, r.scan.read.documents);
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

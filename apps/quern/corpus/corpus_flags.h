@@ -57,6 +57,8 @@ void check_ranges(const std::string& verb, const std::vector<SettingInfo>& setti
 
 void report_resuming(const std::string& out, const corpus::ResumeInfo& w);
 
-void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in);
+// Says on stderr what was not read. The exit status: 1 when a whole input file was lost.
+[[nodiscard]] int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged,
+                             const corpus::Inputs& in);
 
 }  // namespace quern::cli

@@ -125,7 +125,7 @@ void add_up(const Ranks& ranks, ReadPosition& at) {
   Json mine = Json::object();
   mine.set("read", write_value(at.report.read)), mine.set("sources", write_value(at.report.sources));
   mine.set("blocks", write_value(at.example_blocks));
-  std::vector<std::pair<uint64_t, std::string>> examples;
+  std::vector<std::pair<uint64_t, BadRow>> examples;
   std::vector<SourceFunnel> sources;
   ReadCounts read;
   for (const std::string& text : ranks.texts(mine.dump())) {
@@ -249,6 +249,7 @@ Documents read_documents(const DedupJob& job, RunFolder& folder) {
     read_blocks(job, folder, blocks, at);
     at.report.damaged = blocks.damaged();
     add_up(job.ranks, at);
+    refuse_when_all_is_lost(job.inputs, at.report.read, at.report.damaged);
     all = gather(job, folder, std::move(at));
     count_filtered(all.report);
     s.documents_in = all.report.read.documents, s.documents_out = all.report.read.documents - all.report.filtered;

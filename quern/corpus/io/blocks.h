@@ -93,19 +93,55 @@ class BlockReader {
   std::vector<uint64_t> hashes_;
 };
 
-// Documents counted as they are read; added up over blocks.
+// Whether a record of this kind is lost: a blank line is none, and what WARC says of itself is no document.
+constexpr bool is_bad(RecordProblem p) {
+  return p != RecordProblem::none && p != RecordProblem::blank && p != RecordProblem::not_text;
+}
+
+struct FileRows {
+  uint64_t file = 0, documents = 0, bad = 0;
+  template <class V>
+  void visit(V& v) {
+    v("file", file), v("documents", documents), v("bad", bad);
+  }
+};
+struct BadRow {
+  uint64_t file = 0;
+  std::string text;  // "file:row: why"
+  template <class V>
+  void visit(V& v) {
+    v("file", file), v("text", text);
+  }
+};
+
+// Documents counted as they are read; added up over blocks, in any order.
 struct ReadCounts {
   uint64_t rows = 0, documents = 0, text_bytes = 0, replaced = 0;  // replaced: documents with U+FFFD put in
   uint64_t problems[kRecordProblems] = {};
-  std::vector<std::string> examples;  // the first few, "file:row: why"
+  std::vector<BadRow> examples;  // the first few of each of the first few files that have any
+  std::vector<FileRows> files;   // ascending; those without documents and bad rows are not there
   template <class V>
   void visit(V& v) {
     v("rows", rows), v("documents", documents), v("text_bytes", text_bytes), v("replaced", replaced);
-    v("problems", problems), v("examples", examples);
+    v("problems", problems), v("examples", examples), v("files", files);
   }
   void add(const ReadCounts& o);
-  void example(const InputFile& file, uint64_t row, const std::string& why);
+  void example(uint64_t index, const InputFile& file, uint64_t row, const std::string& why);
+  void count(uint64_t file, RecordProblem p);
+  uint64_t bad() const;
   Json json() const;
+
+ private:
+  FileRows& of_file(uint64_t file);
+  void keep(const BadRow& row);
 };
+
+// inputs.json(), with the numbers of documents and of invalid records of each.
+Json inputs_json(const Inputs& inputs, const ReadCounts& read);
+// The files that hold records and gave no document.
+std::vector<std::string> lost_inputs(const Inputs& inputs, const ReadCounts& read,
+                                     const std::vector<std::string>& damaged);
+// An Error when there are records and none of them is a document: a field's name is wrong, or the format.
+void refuse_when_all_is_lost(const Inputs& inputs, const ReadCounts& read, const std::vector<std::string>& damaged);
 
 }  // namespace quern::corpus

@@ -94,7 +94,7 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
 RecordProblem DocumentReader::bad(const Row& row, RecordProblem p, const std::string& why, ReadCounts& counts) const {
   const InputFile& file = inputs_.files[row.file];
   if (policy_.stop_on_bad) fail("{}:{}: {}", file.path.string(), row.row + 1, why);
-  counts.example(file, row.row, why);
+  counts.example(row.file, file, row.row, why);
   return p;
 }
 

@@ -50,13 +50,11 @@ class DocumentReader {
       DocumentView d;
       d.number = block.first + i;
       const RecordProblem p = document(block, row, d, counts);
-      ++counts.rows;
-      ++counts.problems[static_cast<int>(p)];
+      counts.count(row.file, p);
       if (p != RecordProblem::none) {
         problem(d.number, p);
         continue;
       }
-      ++counts.documents;
       counts.text_bytes += d.text.size();
       f(static_cast<const DocumentView&>(d));
     }

@@ -21,7 +21,7 @@ Json manifest(const DedupTask& task, const DedupReport& r) {
   const Json config = task.config.json();
   j.set("config", config);
   j.set("config_hash", fmt::format("{:016x}", content_hash(config.dump()).low));
-  Json files = task.inputs.json();
+  Json files = inputs_json(task.inputs, r.read);
   for (size_t i = 0; i < task.inputs.files.size(); ++i)
     files.items()[i].set("xxh3", fmt::format("{:016x}", r.input_hashes.at(i) ? r.input_hashes[i]
                                                                              : file_hash(task.inputs.files[i].path)));
