@@ -156,7 +156,7 @@ Inputs find_inputs(std::span<const std::string> words, const std::string& form, 
   for (const std::string& word : words) {
     const size_t cut = word.find('=');
     const bool named = source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !fs::exists(word);
-    const std::string name = named ? word.substr(0, cut) : source.empty() ? "input" : source;
+    const std::string name = named ? word.substr(0, cut) : source.empty() ? kUnnamedSource : source;
     add(in, named ? word.substr(cut + 1) : word, source_index(in, name), forced, own);
   }
   check_inputs(in);

@@ -49,6 +49,7 @@ void check_inputs(Inputs& inputs);  // sorts; no file twice, not too many, not n
 constexpr uint64_t document_id(uint32_t source, uint32_t file, uint64_t row) {
   return uint64_t{source} << 56 | uint64_t{file} << 36 | row;
 }
+constexpr const char* kUnnamedSource = "input";
 constexpr uint32_t kMaxSources = 256, kMaxFiles = 1u << 20;
 constexpr uint64_t kMaxRows = uint64_t{1} << 36;
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kMaxExamples = 8, kMaxBadFiles = 8;  // of a file; files
 
-constexpr const char* kProblemNames[kRecordProblems] = {"none",     "blank",    "bad_json", "no_text",
-                                                        "bad_utf8", "too_long", "not_text", "cut"};
+constexpr const char* kProblemNames[kRecordProblems] = {"none",     "blank",    "bad_json", "no_text", "bad_utf8",
+                                                        "too_long", "not_text", "cut",      "response"};
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void ReadCounts::keep(const BadRow& row) {
 }
 
 void ReadCounts::add(const ReadCounts& o) {
-  rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced;
+  rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced, mended += o.mended;
   for (int i = 0; i < kRecordProblems; ++i) problems[i] += o.problems[i];
   for (const BadRow& e : o.examples) keep(e);
   for (const FileRows& f : o.files) {
@@ -66,6 +66,7 @@ Json ReadCounts::json() const {
   Json j = Json::object();
   j.set("rows", static_cast<int64_t>(rows)), j.set("documents", static_cast<int64_t>(documents));
   j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
+  j.set("json_mended", static_cast<int64_t>(mended));
   for (int i = 1; i < kRecordProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
   Json list = Json::array();
   for (const BadRow& e : examples) list.push(Json(e.text));

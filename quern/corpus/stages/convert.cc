@@ -30,7 +30,15 @@ ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int leve
       inputs, o, [] { return Nothing(); },
       [](Nothing&, const DocumentView& d, std::vector<Document>& docs) {
         Document& x = docs.emplace_back(Document{d.id, d.source, std::string(d.text), ""});
-        if (d.line.empty()) return;
+        if (d.line.empty() && d.url.empty() && d.date.empty()) return;
+        if (d.line.empty()) {
+          x.members = "{\"url\":";
+          append_json_string(x.members, d.url);
+          x.members += ",\"date\":";
+          append_json_string(x.members, d.date);
+          x.members += ",\"text\":null}";
+          return;
+        }
         const auto before = static_cast<size_t>(d.text_raw.data() - d.line.data());
         x.members.append(d.line, 0, before);
         x.members += "null";

@@ -40,7 +40,7 @@ struct WindowBlock {
 struct CutBlock {
   struct One {
     DocumentView view;
-    std::string line, text;
+    std::string line, text, url, date;
     size_t raw_at = 0, raw_bytes = 0;
     std::vector<std::pair<size_t, size_t>> words = {};  // where each lies in the text
   };
@@ -88,7 +88,11 @@ std::vector<bool> mark_repeats(const SpillFile& records, uint64_t words, const S
 }
 
 CutBlock::One keep_document(const DocumentView& d, std::vector<std::string_view>& words) {
-  CutBlock::One one{.view = d, .line = std::string(d.line), .text = std::string(d.text)};
+  CutBlock::One one{.view = d,
+                    .line = std::string(d.line),
+                    .text = std::string(d.text),
+                    .url = std::string(d.url),
+                    .date = std::string(d.date)};
   if (!d.line.empty())
     one.raw_at = static_cast<size_t>(d.text_raw.data() - d.line.data()), one.raw_bytes = d.text_raw.size();
   split_words(d.text, words);
@@ -125,7 +129,7 @@ class SpanCutter {
     }
     ++r_.kept, r_.changed += changed;
     DocumentView v = d.view;
-    v.line = d.line, v.text = d.text;
+    v.line = d.line, v.text = d.text, v.url = d.url, v.date = d.date;
     v.text_raw = v.line.substr(d.raw_at, d.raw_bytes);
     append_document(v, changed ? std::string_view(left_) : v.text, lines_);
   }
