@@ -49,7 +49,14 @@ void on_ranks(const RanksFlag& flags, const std::function<void(comm::Communicato
 // The exit status.
 int report_dedup(const DedupReport& r, const Inputs& in, const std::string& out, bool json) {
   report_resuming(out, {r.resumed, r.discarded});
+  warn_about_idle(r.idle_rules);
   const int status = warn_about(r.read, r.damaged, in);
+  if (r.own_source > 0)
+    fmt::print(
+        stderr,
+        "warning: {} kept rows have a field of their own that is named like the one for the source, and keep it; "
+        "--source-field, or `source_field` in [dedup], names another\n",
+        r.own_source);
   if (!json)
     fmt::print(
         "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
@@ -127,7 +134,7 @@ int corpus_exact(Words args) {
   flags.recipe.dedup.preset = "exact";
   Args a("corpus exact", "remove exact duplicates only");
   flags.declare(a);
-  a.settings(flags.recipe.dedup, {{"scope", "all"}})
+  a.settings(flags.recipe.dedup, {{"scope", "all"}, {"source_field"}})
       .settings(flags.source(), {{"score_field"}})
       .json(json, Args::kManifest);
   a.settings(ranks);

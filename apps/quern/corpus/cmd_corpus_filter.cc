@@ -1,4 +1,5 @@
 // quern corpus filter: keeps the documents that pass a filter's rules; the others are written with their reasons.
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
@@ -25,10 +26,11 @@ int corpus_filter(Words args) {
   flags.check("corpus filter");
   if (filter == "none") throw UsageError("quern corpus filter: --filter none removes nothing: name a filter");
   const corpus::FilterMaker make = corpus::find_filter(filter, lists);
-  if (make()->wants_url() && flags.source().url_field.empty())
+  const corpus::Inputs in = flags.inputs();
+  const bool fields = std::ranges::any_of(in.files, [](const auto& f) { return f.form != corpus::InputForm::warc; });
+  if (fields && make()->wants_url() && flags.source().url_field.empty())
     throw UsageError(
         fmt::format("quern corpus filter: --filter {} needs --url-field: name the field with the URL", filter));
-  const corpus::Inputs in = flags.inputs();
   flags.clear_output(in);
   const corpus::FilterRun run{.make = make,
                               .what = fmt::format("{} {}", filter, lists),
@@ -49,6 +51,7 @@ int corpus_filter(Words args) {
         });
   }
   report_resuming(flags.out, r.went_on);
+  warn_about_idle(r.idle_rules);
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());

@@ -115,6 +115,7 @@ int corpus_tokenize(Words args) {
 int corpus_mix(Words args) {
   CorpusFlags flags;
   std::vector<std::string> shares;
+  std::string source_field;
   MixSettings settings;
   bool json = false;
   Args a("corpus mix", "mix sources in given proportions, in shuffled order");
@@ -123,6 +124,8 @@ int corpus_mix(Words args) {
   flags.declare_checkpoints(a);
   a.flag("--share SOURCE=X", shares,
          "proportion of a source, relative to the others; give one per source; repeatable")
+      .flag("--source-field NAME", source_field,
+            "field of a JSON line that names its source, as build and dedup write it; without it the inputs do")
       .settings(settings, {{"megabytes"}, {"max_epochs"}, {"seed"}})
       .json(json, Args::kManifest)
       .note("Name the sources as SOURCE=PATH. The result depends only on the ids of the documents and the seed.");
@@ -133,11 +136,19 @@ int corpus_mix(Words args) {
   MixConfig c = settings.config();
   for (const std::string& s : shares) c.shares.push_back(parse_share(s));
   c.to = flags.output();
-  const Inputs in = flags.inputs();
+  Inputs in = flags.inputs();
+  ScanOptions scan = flags.scan();
+  if (!source_field.empty()) {
+    if (in.sources != std::vector<std::string>{kUnnamedSource})
+      throw UsageError("quern corpus mix: --source-field cannot be used with SOURCE=PATH: name one of them");
+    in.sources.clear();
+    for (const auto& [name, share] : c.shares) in.sources.push_back(name);
+    scan.fields[0].source = source_field;
+  }
   flags.clear_output(in);
   Json j;
   const MixReport r = with_progress("mix", [&](auto&& report_progress) {
-    return mix_corpus(in, flags.scan(), c, report_progress, [&](const MixReport& report) {
+    return mix_corpus(in, scan, c, report_progress, [&](const MixReport& report) {
       j = report.json();
       j.set("seed", settings.seed), j.set("inputs", inputs_json(in, report.scan.read));
       j = write_manifest(flags.out, j);

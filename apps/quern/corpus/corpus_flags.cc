@@ -119,6 +119,14 @@ void report_resuming(const std::string& out, const corpus::ResumeInfo& w) {
   if (w.resumed > 0) fmt::print(stderr, "{}: resumed the unfinished run\n", out);
 }
 
+void warn_about_idle(const std::vector<std::string>& rules) {
+  if (!rules.empty())
+    fmt::print(stderr,
+               "warning: these rules remove nothing without their word lists: {}; name the folder of the lists "
+               "(--lists, or `lists` in a recipe)\n",
+               fmt::join(rules, ", "));
+}
+
 int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
   using corpus::RecordProblem;
   for (const std::string& n : in.notes) fmt::print(stderr, "warning: {}\n", n);
@@ -139,6 +147,11 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);
+  if (read.mended > 0)
+    fmt::print(stderr,
+               "warning: mended {} JSON records that Python wrote: NaN and Infinity became null, halves of surrogate "
+               "pairs U+FFFD\n",
+               read.mended);
   const std::vector<std::string> lost = corpus::lost_inputs(in, read, damaged);
   for (size_t i = 0; i < lost.size() && i < kShown; ++i)
     fmt::print(stderr, "error: no document could be read from {}\n", lost[i]);

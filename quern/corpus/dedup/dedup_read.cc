@@ -29,7 +29,7 @@ struct ReadBlock {
 void read_document(const DedupJob& job, const DocumentView& d, DedupWorker& w, ReadBlock& p) {
   const size_t at = d.number - p.first;
   std::string_view text = d.text;
-  p.statuses[at] = kKept;
+  p.statuses[at] = d.mended ? kKept | kMended : kKept;
   const auto source = static_cast<uint32_t>(job.index.sources.size() + d.source);
   SourceFunnel& funnel = p.sources[source];
   ++funnel.documents, funnel.text_bytes += text.size();
@@ -165,7 +165,7 @@ ReadPosition start(const DedupJob& job, const RunFolder& folder) {
   }
   at.report.discarded = folder.discarded();
   at.report.indexed = job.index.documents;
-  at.report.rules = job.filters.rules;
+  at.report.rules = job.filters.rules, at.report.idle_rules = job.filters.idle;
   for (const std::string& name : job.index.sources) at.report.sources.emplace_back().name = "index:" + name;
   for (const std::string& name : job.inputs.sources) at.report.sources.emplace_back().name = name;
   for (SourceFunnel& f : at.report.sources)

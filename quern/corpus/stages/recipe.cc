@@ -11,10 +11,12 @@ namespace quern::corpus {
 
 namespace {
 
-// Names of filters that are none are told before anything is read.
+// Names of filters that are none are told before anything is read. With form auto, only the files say whether a field
+// is needed: those of WARC know their URL.
 void check_filters(const CorpusRecipe& r) {
   for (const SourceSettings& s : r.source)
-    if (const FilterMaker make = find_filter(s.filter, r.lists); make && make()->wants_url() && s.url_field.empty())
+    if (const FilterMaker make = find_filter(s.filter, r.lists);
+        make && make()->wants_url() && s.url_field.empty() && s.form != "warc" && s.form != "auto")
       fail("source '{}': filter {} needs a url_field", s.name, s.filter);
 }
 
