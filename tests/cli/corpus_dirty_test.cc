@@ -49,9 +49,9 @@ TEST_F(CliCorpusDirty, JsonOfPythonIsKeptAsJson) {
     fs::remove_all(dir_ + "/o");
     const Ran r = run(fmt::format("{} --out o", stage));
     EXPECT_EQ(r.code, 0) << r.err;
-    EXPECT_NE(r.err.find("mended 2 JSON records that Python wrote"), std::string::npos) << r.err;
+    EXPECT_NE(r.err.find("fixed 2 JSON records that Python wrote"), std::string::npos) << r.err;
     EXPECT_EQ(unpacked("o/part-00000.jsonl.zst"), expected) << stage;
-    EXPECT_EQ(Json::read(dir_ + "/o/manifest.json").at("read").at("json_mended").as_int(), 2) << stage;
+    EXPECT_EQ(Json::read(dir_ + "/o/manifest.json").at("read").at("json_fixed").as_int(), 2) << stage;
   }
 }
 

@@ -121,7 +121,8 @@ int check_recipe(const CorpusRecipe& recipe) {
     fmt::print(stderr, "source {}: {}\n", s.name, fmt::join(s.paths, ", "));
   for (const SourceSettings& s : recipe.source)
     for (const std::string& path : s.paths)
-      if (!std::filesystem::exists(path)) fmt::print(stderr, "source {}: {}: no such file or folder\n", s.name, path);
+      if (path.find_first_of("*?[") == path.npos && !std::filesystem::exists(path))
+        fmt::print(stderr, "source {}: {}: no such file or folder\n", s.name, path);
   return 0;
 }
 

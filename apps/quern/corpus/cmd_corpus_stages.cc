@@ -176,14 +176,13 @@ int corpus_parquet(Words args) {
   const Inputs in = flags.inputs();
   flags.clear_output(in);
   const ConvertReport r = with_progress("parquet", [&](auto&& report_progress) {
-    return write_parquet(in, flags.scan(), flags.output().level, flags.output().shard_bytes, flags.out,
-                         report_progress, [&](const ConvertReport& report) {
-                           Json j = Json::object(), names = Json::array();
-                           for (const std::string& f : report.files) names.push(Json(f));
-                           j.set("outputs", std::move(names)), j.set("read", report.scan.read.json());
-                           j.set("inputs", inputs_json(in, report.scan.read));
-                           write_manifest(flags.out, j);
-                         });
+    return write_parquet(in, flags.scan(), flags.output(), report_progress, [&](const ConvertReport& report) {
+      Json j = Json::object(), names = Json::array();
+      for (const std::string& f : report.files) names.push(Json(f));
+      j.set("outputs", std::move(names)), j.set("read", report.scan.read.json());
+      j.set("inputs", inputs_json(in, report.scan.read));
+      write_manifest(flags.out, j);
+    });
   });
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print("{}: {} documents in {} files\n", flags.out, r.scan.read.documents, r.files.size());

@@ -131,7 +131,7 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
   using corpus::RecordProblem;
   for (const std::string& n : in.notes) fmt::print(stderr, "warning: {}\n", n);
   if (!in.by_products.empty())
-    fmt::print(stderr, "left out {} files and folders that earlier runs wrote beside their rows, the first is {}\n",
+    fmt::print(stderr, "left out {} files and folders that earlier runs wrote next to their rows, the first is {}\n",
                in.by_products.size(), in.by_products[0]);
   if (!in.skipped.empty())
     fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders, the first is {}\n",
@@ -149,7 +149,7 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);
   if (read.mended > 0)
     fmt::print(stderr,
-               "warning: mended {} JSON records that Python wrote: NaN and Infinity became null, halves of surrogate "
+               "warning: fixed {} JSON records that Python wrote: NaN and Infinity became null, halves of surrogate "
                "pairs U+FFFD\n",
                read.mended);
   const std::vector<std::string> lost = corpus::lost_inputs(in, read, damaged);

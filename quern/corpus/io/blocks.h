@@ -130,7 +130,7 @@ struct ReadCounts {
   template <class V>
   void visit(V& v) {
     v("rows", rows), v("documents", documents), v("text_bytes", text_bytes), v("replaced", replaced);
-    v("mended", mended);
+    v("json_fixed", mended);
     v("problems", problems), v("examples", examples), v("files", files);
   }
   void add(const ReadCounts& o);

@@ -29,7 +29,7 @@ void decompress_brotli(std::string_view packed, size_t maximum, std::string& out
     if (out.size() == maximum) fail("damaged Brotli data: more than {} bytes decompressed", maximum);
     out.resize(out.size() > maximum / 2 ? maximum : out.size() * 2);
   }
-  if (left > 0) fail("damaged Brotli data: {} bytes behind its end", left);
+  if (left > 0) fail("damaged Brotli data: {} bytes after its end", left);
   out.resize(have);
 }
 

@@ -1,5 +1,7 @@
 #include "quern/corpus/io/inputs.h"
 
+#include <glob.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -123,6 +125,18 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
          path_word);
 }
 
+// The paths that a pattern with *, ? or […] stands for, sorted; a path that exists is itself, whatever is in its name.
+std::vector<std::string> matching_paths(const std::string& word) {
+  if (word.find_first_of("*?[") == word.npos || fs::exists(word)) return {word};
+  glob_t found{};
+  const int code = ::glob(word.c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
+  ::globfree(&found);
+  if (code != 0 && code != GLOB_NOMATCH) fail("{}: a folder of this pattern cannot be read", word);
+  if (paths.empty()) fail("{}: no file or folder matches this pattern", word);
+  return paths;
+}
+
 }  // namespace
 
 uint32_t Inputs::source_of(const InputFile& file, uint64_t number) const {
@@ -157,7 +171,9 @@ Inputs find_inputs(std::span<const std::string> words, const std::string& form, 
     const size_t cut = word.find('=');
     const bool named = source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !fs::exists(word);
     const std::string name = named ? word.substr(0, cut) : source.empty() ? kUnnamedSource : source;
-    add(in, named ? word.substr(cut + 1) : word, source_index(in, name), forced, own);
+    const uint32_t index = source_index(in, name);
+    for (const std::string& path : matching_paths(named ? word.substr(cut + 1) : word))
+      add(in, path, index, forced, own);
   }
   check_inputs(in);
   return in;

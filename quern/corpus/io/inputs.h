@@ -41,6 +41,7 @@ struct Inputs {
 // A folder in which a corpus run wrote gives the rows that its manifest lists, and not its by-products (rejects,
 // reasons, the manifest, later stages); one with an unfinished run is an Error, unless it is `own`, the output folder
 // of the run that asks. A file named by itself is read.
+// A word may be a pattern, as the shell has them: web=crawl/2024-*/part-?.jsonl.
 // `source`: names those words that name none, and words are paths only when it is given.
 Inputs find_inputs(std::span<const std::string> words, const std::string& form = "auto",
                    const std::string& source = "", const std::filesystem::path& own = {});

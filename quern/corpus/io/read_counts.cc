@@ -66,7 +66,7 @@ Json ReadCounts::json() const {
   Json j = Json::object();
   j.set("rows", static_cast<int64_t>(rows)), j.set("documents", static_cast<int64_t>(documents));
   j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
-  j.set("json_mended", static_cast<int64_t>(mended));
+  j.set("json_fixed", static_cast<int64_t>(mended));
   for (int i = 1; i < kRecordProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
   Json list = Json::array();
   for (const BadRow& e : examples) list.push(Json(e.text));

@@ -50,6 +50,24 @@ std::string mended(std::string line) {
   return line;
 }
 
+TEST_F(DirtyInput, PatternsAreNamesOfFiles) {
+  fs::create_directories(root_ / "x/1"), fs::create_directories(root_ / "x/2");
+  for (const char* name : {"x/1/a.jsonl", "x/2/a.jsonl", "x/2/b.txt", "[y].txt", "y.txt"})
+    write_file(root_ / name, "t");
+  const auto names = [&](const std::string& word) {
+    std::vector<std::string> all;
+    const Inputs in = find_inputs(std::vector<std::string>{word});
+    for (const InputFile& f : in.files) all.push_back(f.path.lexically_relative(root_).string());
+    return fmt::format("{}: {}", in.sources[0], fmt::join(all, " "));
+  };
+  const std::string root = root_.string();
+  EXPECT_EQ(names("web=" + root + "/x/*/a.jsonl"), "web: x/1/a.jsonl x/2/a.jsonl");
+  EXPECT_EQ(names(root + "/x/[2-9]"), "input: x/2/a.jsonl x/2/b.txt");
+  EXPECT_EQ(names(root + "/[y].txt"), "input: [y].txt");  // a file of that name
+  EXPECT_EQ(names(root + "/?.txt"), "input: y.txt");
+  EXPECT_NE(message_of([&] { names(root + "/z*"); }).find("no file or folder matches"), std::string::npos);
+}
+
 TEST(MendJsonLine, OnlyWhatJsonDoesNotHave) {
   EXPECT_EQ(mended(R"({"a": NaN, "b": [Infinity, -Infinity], "c": -1})"),
             R"({"a": null, "b": [null, null], "c": -1})");

@@ -143,13 +143,12 @@ fs::path RunFolder::of_rank(int r) const { return ranks_.alone() ? root_ : root_
 
 RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, const RunNames& names)
     : ranks_(ranks), root_(out / names.folder), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
-  bool made = false;
   if (ranks_.first()) {
     fs::create_directories(out);
-    made = fs::create_directory(root_);
+    made_ = fs::create_directory(root_);
     lock_ = lock_folder(root_, kLockPatience);
     if (lock_ < 0) fail("{} is being written by another process", root_.string());
-    if (!made || !names.whole_folder) clear_interrupted(out, names.whole_files);
+    if (!made_ || !names.whole_folder) clear_interrupted(out, names.whole_files);
     // A run of one rank has its state here, one of more ranks does not.
     const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
     if (other) {
@@ -171,14 +170,14 @@ RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, con
   discarded_ = ranks_.any(discarded_);
   if (ranks_.any(state_.is_null())) {
     state_ = Json();
-    if (ranks_.first()) start_over(out, names, made);
+    if (ranks_.first()) start_over(out, names);
     ranks_.barrier();
     if (!ranks_.first()) clear(folder_);
   }
 }
 
 // Lists are for files that lie in `out` itself; a folder of that name, of a saved index, is left alone.
-void RunFolder::start_over(const fs::path& out, const RunNames& names, bool made) {
+void RunFolder::start_over(const fs::path& out, const RunNames& names) {
   const std::vector<OwnedFile> listed = unfinished_files(root_).value_or(std::vector<OwnedFile>());
   std::vector<fs::path> own;
   std::string other;
@@ -192,9 +191,9 @@ void RunFolder::start_over(const fs::path& out, const RunNames& names, bool made
   }
   if (!other.empty()) {
     ::close(std::exchange(lock_, -1));
-    if (made) fs::remove_all(root_);
-    fail("{} holds {}, which no corpus run that can be gone on with wrote: name a new or an empty folder",
-         out.string(), other);
+    if (made_) fs::remove_all(root_);
+    fail("{} holds {}, which no corpus run that can be resumed wrote: name a new or an empty folder", out.string(),
+         other);
   }
   for (const fs::path& file : own) fs::remove(file);
   fs::remove(root_ / "files");

@@ -53,12 +53,12 @@ class RunFolder {
   void remove();  // the run is done; all ranks call it
 
  private:
-  void start_over(const std::filesystem::path& out, const RunNames& names, bool made);
+  void start_over(const std::filesystem::path& out, const RunNames& names);
   Ranks ranks_;
   std::filesystem::path root_, folder_;
   std::string identity_;
   Json state_;
-  bool discarded_ = false;
+  bool discarded_ = false, made_ = false;  // made_: the folder of its progress is new
   int lock_ = -1;
 };
 

@@ -8,9 +8,8 @@
 
 namespace quern::corpus {
 
-ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int level, uint64_t shard_bytes,
-                            const std::filesystem::path& out, const ScanProgress& progress,
-                            const std::function<void(const ConvertReport&)>& finish) {
+ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, const StageOutput& to,
+                            const ScanProgress& progress, const std::function<void(const ConvertReport&)>& finish) {
   struct Nothing {};
   struct Document {
     uint64_t id;
@@ -18,13 +17,13 @@ ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int leve
     std::string text, members;
   };
   ConvertReport r;
-  refuse_finished(out);
-  RunFolder run(out, "parquet");
+  refuse_finished(to.folder);
+  RunFolder run(to.folder, "parquet");
   std::optional<ParquetWriter> writer;
   const auto begin = [&] {
     r.files.push_back(fmt::format("part-{:05}.parquet", r.files.size()));
     list_file(run.folder(), {r.files.back(), true});
-    writer.emplace(out / r.files.back(), level);
+    writer.emplace(to.folder / r.files.back(), to.level);
   };
   r.scan = scan_documents<Nothing, std::vector<Document>>(
       inputs, o, [] { return Nothing(); },
@@ -46,7 +45,7 @@ ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int leve
       },
       [&](std::vector<Document>&& docs) {
         for (const Document& d : docs) {
-          if (writer && writer->text_bytes() + d.text.size() > shard_bytes) writer->close(), writer.reset();
+          if (writer && writer->text_bytes() + d.text.size() > to.shard_bytes) writer->close(), writer.reset();
           if (!writer) begin();
           writer->add(d.id, inputs.sources[d.source], d.text, d.members);
         }

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "quern/corpus/run/scan.h"
+#include "quern/corpus/run/stage_run.h"
 
 namespace quern::corpus {
 
@@ -14,8 +14,8 @@ struct ConvertReport {
 };
 
 // finish(report): the last thing before the run is forgotten.
-ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int level, uint64_t shard_bytes,
-                            const std::filesystem::path& out, const ScanProgress& progress = {},
+ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, const StageOutput& to,
+                            const ScanProgress& progress = {},
                             const std::function<void(const ConvertReport&)>& finish = {});
 
 }  // namespace quern::corpus
