@@ -75,6 +75,64 @@ TEST(CliCorpusRefusals, SkippedRecordsAreCountedByReason) {
   EXPECT_NE(r.err.find("name the format"), std::string::npos) << r.err;
 }
 
+// A misspelt field: there are records and no document.
+TEST(CliCorpusRefusals, AnInputWithoutDocumentsIsAFailure) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  write_file(dir + "/a.jsonl", "{\"text\":\"one\",\"label\":\"en\"}\n{\"text\":\"two\",\"label\":\"de\"}\n");
+  write_file(dir + "/b.jsonl", "{\"body\":\"three\"}\n\n");
+  write_file(dir + "/c.jsonl", "\n");  // nothing to lose
+  write_file(dir + "/r.toml",
+             "[[source]]\nname=\"a\"\npaths=[\"a.jsonl\"]\nlabel_field=\"lable\"\nlabel_equals=\"en\"\n");
+  Ran r = shell(fmt::format("cd {} && quern corpus build r.toml --out o", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("no document could be read from 1 input files; the first invalid record"), std::string::npos)
+      << r.err;
+  EXPECT_NE(r.err.find("a.jsonl:1: member 'lable'"), std::string::npos) << r.err;
+  EXPECT_FALSE(fs::exists(dir + "/o/manifest.json"));
+  for (const char* words :
+       {"dedup a.jsonl b.jsonl c.jsonl --out d", "filter a.jsonl b.jsonl c.jsonl --filter pii --out f",
+        "stats a.jsonl b.jsonl c.jsonl", "repeats a.jsonl b.jsonl c.jsonl --out p"}) {
+    r = shell(fmt::format("cd {} && quern corpus {}", dir, words));
+    EXPECT_EQ(r.code, 1) << words;
+    EXPECT_NE(r.err.find("error: no document could be read from b.jsonl\n"), std::string::npos) << r.err;
+    EXPECT_EQ(r.err.find("could be read from c.jsonl"), std::string::npos) << r.err;
+  }
+  const Json m = Json::read(dir + "/d/manifest.json");
+  EXPECT_EQ(m.at("inputs").as_array()[0].at("documents").as_int(), 2);
+  EXPECT_EQ(m.at("inputs").as_array()[1].at("documents").as_int(), 0);
+  EXPECT_EQ(m.at("inputs").as_array()[1].at("invalid").as_int(), 1);
+  // A file that cannot be read at all is lost too.
+  write_file(dir + "/b.jsonl", std::string("\x28\xB5\x2F\xFD", 4) + "no frame");
+  r = shell(fmt::format("cd {} && quern corpus stats a.jsonl b.jsonl", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("error: no document could be read from b.jsonl\n"), std::string::npos) << r.err;
+  r = shell(fmt::format("cd {} && quern corpus stats c.jsonl", dir));
+  EXPECT_EQ(r.code, 0) << r.err;
+}
+
+TEST(CliCorpusRefusals, OneBadFileDoesNotHideTheOthers) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  const std::string good = "{\"text\":\"one\"}\n";
+  std::string bad = good;
+  for (int i = 0; i < 50; ++i) bad += "not json\n";
+  write_file(dir + "/a.jsonl", bad);
+  for (char f = 'b'; f <= 'm'; ++f) write_file(dir + "/" + f + ".jsonl", good + "not json\n");
+  Ran r = shell(fmt::format("cd {} && quern corpus stats *.jsonl", dir));
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (char f = 'a'; f <= 'h'; ++f)
+    EXPECT_NE(r.err.find(fmt::format("{}.jsonl:2: bad JSON", f)), std::string::npos) << f << "\n" << r.err;
+  EXPECT_EQ(r.err.find("a.jsonl:3: bad JSON"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("and 54 more"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("13 files have invalid records:\n  a.jsonl: 50 of 51\n  b.jsonl: 1 of 2\n"), std::string::npos)
+      << r.err;
+  fs::remove(dir + "/c.jsonl"), fs::remove(dir + "/d.jsonl");
+  r = shell(fmt::format("cd {} && quern corpus stats a.jsonl b.jsonl", dir));
+  EXPECT_NE(r.err.find("a.jsonl:8: bad JSON"), std::string::npos) << r.err;  // seven of one, one of the other
+  EXPECT_NE(r.err.find("b.jsonl:2: bad JSON"), std::string::npos) << r.err;
+}
+
 TEST(CliCorpusRefusals, TokenizersAreKnownByName) {
   ScratchFolder d;
   const std::string dir = d / "";

@@ -25,7 +25,7 @@ std::vector<TextFeatures> features_of(const std::vector<std::string>& paths, con
       [&](std::vector<TextFeatures>&& out) {
         for (TextFeatures& f : out) all.push_back(std::move(f));
       });
-  warn_about(r.read, r.damaged, in);
+  if (warn_about(r.read, r.damaged, in) != 0) fail("an example file has no text in the field '{}'", text_field);
   return all;
 }
 

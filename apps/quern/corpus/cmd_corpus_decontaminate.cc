@@ -1,4 +1,5 @@
 // quern corpus decontaminate: removes documents that share n-grams with benchmarks.
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
@@ -19,6 +20,7 @@ using namespace corpus;
 std::shared_ptr<NgramIndex> benchmark_index(const Inputs& benchmarks, const std::vector<std::string>& fields,
                                             const NgramOptions& options) {
   auto index = std::make_shared<NgramIndex>(options);
+  std::vector<std::string> lost;  // files that had none of the fields so far; in the order of the files
   for (const std::string& field : fields) {
     struct Nothing {};
     ScanOptions o;
@@ -29,8 +31,12 @@ std::shared_ptr<NgramIndex> benchmark_index(const Inputs& benchmarks, const std:
         [&](std::vector<std::string>&& items) {
           for (const std::string& item : items) index->add(item);
         });
-    warn_about(r.read, r.damaged, benchmarks);
+    if (warn_about(r.read, r.damaged, benchmarks) == 0) lost.clear();
+    const std::vector<std::string> none = lost_inputs(benchmarks, r.read, r.damaged);
+    if (field == fields[0]) lost = none;
+    std::erase_if(lost, [&](const std::string& file) { return std::ranges::find(none, file) == none.end(); });
   }
+  if (!lost.empty()) fail("{}: a benchmark without any text in the fields {}", lost[0], fmt::join(fields, ", "));
   index->finish();
   return index;
 }
@@ -73,6 +79,7 @@ int corpus_decontaminate(Words args) {
     fmt::print(stderr, "warning: skipped {} of {} items that are shorter than {} words (--min-words)\n",
                index->too_short(), index->items(), shortest);
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   const FilterRun run{.make = decontamination_filter(index),
                       .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", ngram.words, shortest,
                                                                    minimum, fmt::join(fields, "\n"))),
@@ -93,17 +100,17 @@ int corpus_decontaminate(Words args) {
           of.set("too_short", static_cast<int64_t>(index->too_short()));
           of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", ngram.words),
               of.set("least", minimum);
-          j.set("benchmarks", std::move(of)), j.set("inputs", in.json());
-          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+          j.set("benchmarks", std::move(of)), j.set("inputs", inputs_json(in, report.scan.read));
+          j = write_manifest(flags.out, j);
         });
   }
   report_resuming(flags.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());
   else
     fmt::print("{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

@@ -46,14 +46,23 @@ void on_ranks(const RanksFlag& flags, const std::function<void(comm::Communicato
   }
 }
 
-void report_dedup(const DedupReport& r, const Inputs& in, const std::string& out, bool json) {
+// The exit status.
+int report_dedup(const DedupReport& r, const Inputs& in, const std::string& out, bool json) {
   report_resuming(out, {r.resumed, r.discarded});
-  warn_about(r.read, r.damaged, in);
+  warn_about_idle(r.idle_rules);
+  const int status = warn_about(r.read, r.damaged, in);
+  if (r.own_source > 0)
+    fmt::print(
+        stderr,
+        "warning: {} kept rows have a field of their own that is named like the one for the source, and keep it; "
+        "--source-field, or `source_field` in [dedup], names another\n",
+        r.own_source);
   if (!json)
     fmt::print(
         "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
         "of {}\n",
         out, r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
+  return status;
 }
 
 // Runs `dedup` on all ranks and reports the first one's outcome, which it returns; null on the processes of others.
@@ -74,9 +83,9 @@ int run_dedup(const DedupTask& task, bool json, const RanksFlag& ranks) {
     return corpus::run_dedup(watched, all);
   });
   if (!done) return 0;
-  report_dedup(done->report, task.inputs, task.out.string(), json);
+  const int status = report_dedup(done->report, task.inputs, task.out.string(), json);
   if (json) fmt::print("{}\n", done->manifest.dump());
-  return 0;
+  return status;
 }
 
 // [mix] and [tokenize], on the first rank alone; what they counted goes into the manifest that is printed.
@@ -112,7 +121,8 @@ int check_recipe(const CorpusRecipe& recipe) {
     fmt::print(stderr, "source {}: {}\n", s.name, fmt::join(s.paths, ", "));
   for (const SourceSettings& s : recipe.source)
     for (const std::string& path : s.paths)
-      if (!std::filesystem::exists(path)) fmt::print(stderr, "source {}: {}: no such file or folder\n", s.name, path);
+      if (path.find_first_of("*?[") == path.npos && !std::filesystem::exists(path))
+        fmt::print(stderr, "source {}: {}: no such file or folder\n", s.name, path);
   return 0;
 }
 
@@ -125,7 +135,7 @@ int corpus_exact(Words args) {
   flags.recipe.dedup.preset = "exact";
   Args a("corpus exact", "remove exact duplicates only");
   flags.declare(a);
-  a.settings(flags.recipe.dedup, {{"scope", "all"}})
+  a.settings(flags.recipe.dedup, {{"scope", "all"}, {"source_field"}})
       .settings(flags.source(), {{"score_field"}})
       .json(json, Args::kManifest);
   a.settings(ranks);
@@ -133,7 +143,12 @@ int corpus_exact(Words args) {
   flags.check("corpus exact");
   const Inputs in = flags.inputs();
   const DedupConfig c = flags.recipe.config();
-  return run_dedup({in, c, flags.out, tool("quern corpus exact")}, json, ranks);
+  return run_dedup({.inputs = in,
+                    .config = c,
+                    .out = flags.out,
+                    .tool = tool("quern corpus exact"),
+                    .overwrite = flags.overwriting.overwrite},
+                   json, ranks);
 }
 
 int corpus_dedup(Words args) {
@@ -161,7 +176,12 @@ int corpus_dedup(Words args) {
   c.checkpoint_bytes = flags.output().checkpoint_bytes;
   c.against = target.against, c.save_index = target.save_index;
   const Inputs in = flags.inputs();
-  return run_dedup({in, c, flags.out, tool("quern corpus dedup")}, json, ranks);
+  return run_dedup({.inputs = in,
+                    .config = c,
+                    .out = flags.out,
+                    .tool = tool("quern corpus dedup"),
+                    .overwrite = flags.overwriting.overwrite},
+                   json, ranks);
 }
 
 int corpus_build(Words args) {
@@ -184,10 +204,10 @@ int corpus_build(Words args) {
     return dedup_corpus(plan, all, tool("quern corpus build"), progress);
   });
   if (!done) return 0;  // not the first rank
-  if (done->ran) report_dedup(done->report, plan.inputs, out, json);
+  const int status = done->ran ? report_dedup(done->report, plan.inputs, out, json) : 0;
   if (plan.later) run_later_stages(recipe, *plan.later, out, json, done->manifest);
   if (json) fmt::print("{}\n", done->manifest.dump());
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

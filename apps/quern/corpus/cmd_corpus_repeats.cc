@@ -5,7 +5,7 @@
 #include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
-#include "quern/base/mmap.h"
+#include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/stages/repeats.h"
 #include "quern/corpus/stages/spans.h"
 
@@ -47,31 +47,35 @@ int corpus_repeats(Words args) {
   c.memory = static_cast<uint64_t>(memory_mb) << 20, c.level = flags.output().level;
   c.shard_bytes = flags.output().shard_bytes;
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   ScanOptions o;
   o.fields[0].text = flags.source().text_field, o.read = flags.recipe.read.policy();
+  Json j;
+  const auto finish = [&](const RepeatReport& report) {
+    j = report.json();
+    j.set("unit", unit), j.set("memory_mb", memory_mb), j.set("inputs", inputs_json(in, report.scan.read));
+    j = write_manifest(flags.out, j);
+  };
   RepeatReport r;
   {
     Progress progress;
     const auto report_progress = [&](uint64_t done, uint64_t total) { progress.share("repeats", done, total); };
     const SpanConfig s{static_cast<int>(window), c.memory, c.level, c.shard_bytes};
-    r = spans ? drop_repeated_spans(in, o, s, flags.out, report_progress)
-              : drop_repeats(in, o, c, flags.out, report_progress);
+    r = spans ? drop_repeated_spans(in, o, s, flags.out, report_progress, finish)
+              : drop_repeats(in, o, c, flags.out, report_progress, finish);
   }
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (r.false_positive_rate > 0.001)
     fmt::print(stderr,
                "warning: the Bloom filter is full: 1 in {:.0f} new pieces was a false positive at the end; use "
                "--memory-mib {}\n",
                1 / r.false_positive_rate, memory_mb * 4);
-  Json j = r.json();
-  j.set("unit", unit), j.set("memory_mb", memory_mb), j.set("inputs", in.json());
-  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
   if (json)
     fmt::print("{}\n", j.dump());
   else
     fmt::print("{}: kept {} of {} documents, {} of them shortened; {} of {} pieces were seen earlier\n", flags.out,
                r.kept, r.scan.read.documents, r.changed, r.repeated, r.pieces);
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

@@ -54,6 +54,7 @@ int corpus_stage(Words args) {
   const NamedStage& stage = plugin_stages().find(name);
   flags.check("corpus stage");
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   Progress progress;
   StageJob job{.inputs = in, .scan = flags.scan(), .to = flags.output()};
   for (const std::string& word : set) set_field(job.settings, word);
@@ -61,13 +62,13 @@ int corpus_stage(Words args) {
   job.finish = [&](const Json& result) {
     Json j = result;
     j.set("stage", name), j.set("inputs", in.json());
-    write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+    write_manifest(flags.out, j);
   };
   const StageResult r = stage.run(job);
   report_resuming(flags.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print("{}: {} documents read\n", flags.out, r.scan.read.documents);
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

@@ -9,6 +9,7 @@
 #include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/io/hashing.h"
+#include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/stages/convert.h"
 #include "quern/corpus/stages/mix.h"
 #include "quern/corpus/stages/sketches.h"
@@ -52,10 +53,10 @@ int corpus_stats_verb(Words args) {
   const CorpusStats s = with_progress("stats", [&](auto&& report_progress) {
     return corpus_stats(in, flags.scan(), t ? &*t : nullptr, report_progress);
   });
-  warn_about(s.scan.read, s.scan.damaged, in);
+  const int status = warn_about(s.scan.read, s.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", s.json().dump());
-    return 0;
+    return status;
   }
   fmt::print("{:<20} {:>12} {:>15} {:>15} {:>14}{}\n", "source", "documents", "bytes", "characters", "words",
              t ? fmt::format(" {:>14}", "tokens") : "");
@@ -67,7 +68,7 @@ int corpus_stats_verb(Words args) {
   };
   for (const SourceStats& x : s.sources) line(x), all.add(x);
   if (s.sources.size() > 1) line(all);
-  return 0;
+  return status;
 }
 
 int corpus_tokenize(Words args) {
@@ -97,22 +98,24 @@ int corpus_tokenize(Words args) {
   const TokenShardReport r = with_progress("tokenize", [&](auto&& report_progress) {
     return write_token_shards(in, t, run, report_progress, [&](const TokenShardReport& report) {
       j = report.json();
-      j.set("tokenizer", tokenizer), j.set("inputs", in.json());
+      j.set("tokenizer", tokenizer), j.set("inputs", inputs_json(in, report.scan.read));
+      j = with_files(j, unfinished_of(shards.out + ".json"));
       write_file(shards.out + ".json", j.dump(2) + "\n");
     });
   });
   report_resuming(shards.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());
   else
     fmt::print("{}: {} documents, {} tokens\n", shards.out, r.documents, r.tokens);
-  return 0;
+  return status;
 }
 
 int corpus_mix(Words args) {
   CorpusFlags flags;
   std::vector<std::string> shares;
+  std::string source_field;
   MixSettings settings;
   bool json = false;
   Args a("corpus mix", "mix sources in given proportions, in shuffled order");
@@ -121,6 +124,8 @@ int corpus_mix(Words args) {
   flags.declare_checkpoints(a);
   a.flag("--share SOURCE=X", shares,
          "proportion of a source, relative to the others; give one per source; repeatable")
+      .flag("--source-field NAME", source_field,
+            "field of a JSON line that names its source, as build and dedup write it; without it the inputs do")
       .settings(settings, {{"megabytes"}, {"max_epochs"}, {"seed"}})
       .json(json, Args::kManifest)
       .note("Name the sources as SOURCE=PATH. The result depends only on the ids of the documents and the seed.");
@@ -131,25 +136,34 @@ int corpus_mix(Words args) {
   MixConfig c = settings.config();
   for (const std::string& s : shares) c.shares.push_back(parse_share(s));
   c.to = flags.output();
-  const Inputs in = flags.inputs();
+  Inputs in = flags.inputs();
+  ScanOptions scan = flags.scan();
+  if (!source_field.empty()) {
+    if (in.sources != std::vector<std::string>{kUnnamedSource})
+      throw UsageError("quern corpus mix: --source-field cannot be used with SOURCE=PATH: name one of them");
+    in.sources.clear();
+    for (const auto& [name, share] : c.shares) in.sources.push_back(name);
+    scan.fields[0].source = source_field;
+  }
+  flags.clear_output(in);
   Json j;
   const MixReport r = with_progress("mix", [&](auto&& report_progress) {
-    return mix_corpus(in, flags.scan(), c, report_progress, [&](const MixReport& report) {
+    return mix_corpus(in, scan, c, report_progress, [&](const MixReport& report) {
       j = report.json();
-      j.set("seed", settings.seed), j.set("inputs", in.json());
-      write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+      j.set("seed", settings.seed), j.set("inputs", inputs_json(in, report.scan.read));
+      j = write_manifest(flags.out, j);
     });
   });
   report_resuming(flags.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
-    return 0;
+    return status;
   }
   for (const MixedSource& s : r.sources)
     fmt::print("{:<20} share {:.4f}  read {:.3f} times  {:>10} documents {:>14} bytes\n", s.name, s.share, s.epochs,
                s.documents_out, s.bytes_out);
-  return 0;
+  return status;
 }
 
 int corpus_parquet(Words args) {
@@ -160,17 +174,19 @@ int corpus_parquet(Words args) {
   if (!a.parse(args)) return 0;
   flags.check("corpus parquet");
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   const ConvertReport r = with_progress("parquet", [&](auto&& report_progress) {
-    return write_parquet(in, flags.scan(), flags.output().level, flags.output().shard_bytes, flags.out,
-                         report_progress);
+    return write_parquet(in, flags.scan(), flags.output(), report_progress, [&](const ConvertReport& report) {
+      Json j = Json::object(), names = Json::array();
+      for (const std::string& f : report.files) names.push(Json(f));
+      j.set("outputs", std::move(names)), j.set("read", report.scan.read.json());
+      j.set("inputs", inputs_json(in, report.scan.read));
+      write_manifest(flags.out, j);
+    });
   });
-  warn_about(r.scan.read, r.scan.damaged, in);
-  Json j = Json::object(), names = Json::array();
-  for (const std::string& f : r.files) names.push(Json(f));
-  j.set("outputs", std::move(names)), j.set("read", r.scan.read.json()), j.set("inputs", in.json());
-  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print("{}: {} documents in {} files\n", flags.out, r.scan.read.documents, r.files.size());
-  return 0;
+  return status;
 }
 
 int corpus_sketch(Words args) {
@@ -187,18 +203,20 @@ int corpus_sketch(Words args) {
     throw UsageError(
         fmt::format("quern corpus sketch: --preset {} has no MinHash signature: expected zyda or zyda2", c.preset));
   const Inputs in = flags.inputs();
+  flags.clear_output(in);
   const SketchesReport r = with_progress("sketch", [&](auto&& report_progress) {
-    return write_sketches(
-        in, flags.scan(), c.sketch, flags.output(), report_progress, [&](const SketchesReport& report) {
-          Json j = Json::object();
-          j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
-          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
-        });
+    return write_sketches(in, flags.scan(), c.sketch, flags.output(), report_progress,
+                          [&](const SketchesReport& report) {
+                            Json j = Json::object();
+                            j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()),
+                                j.set("inputs", inputs_json(in, report.scan.read));
+                            write_manifest(flags.out, j);
+                          });
   });
   report_resuming(flags.out, r.went_on);
-  warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print("{}: {} MinHash signatures\n", flags.out, r.scan.read.documents);
-  return 0;
+  return status;
 }
 
 }  // namespace quern::cli

@@ -1,11 +1,49 @@
 #include "apps/quern/corpus/corpus_flags.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "quern/base/error.h"
 #include "quern/corpus/stages/corpus_build.h"
 
 namespace quern::cli {
+namespace {
+
+constexpr size_t kShown = 8;
+
+// A few of every file in turn, so that one bad file does not hide the others.
+void print_examples(const corpus::ReadCounts& read) {
+  std::vector<std::vector<const std::string*>> by_file;
+  for (size_t i = 0; i < read.examples.size(); ++i) {
+    if (i == 0 || read.examples[i].file != read.examples[i - 1].file) by_file.emplace_back();
+    by_file.back().push_back(&read.examples[i].text);
+  }
+  std::vector<size_t> shown(by_file.size());
+  size_t n = 0;
+  for (size_t turn = 0; turn < kShown && n < kShown; ++turn)
+    for (size_t f = 0; f < by_file.size() && n < kShown; ++f)
+      if (turn < by_file[f].size()) ++shown[f], ++n;
+  for (size_t f = 0; f < by_file.size(); ++f)
+    for (size_t i = 0; i < shown[f]; ++i) fmt::print(stderr, "  {}\n", *by_file[f][i]);
+  if (read.bad() > n) fmt::print(stderr, "  and {} more\n", read.bad() - n);
+}
+
+void print_bad_files(const corpus::ReadCounts& read, const corpus::Inputs& in) {
+  std::vector<corpus::FileRows> files;
+  for (const corpus::FileRows& f : read.files)
+    if (f.bad > 0) files.push_back(f);
+  if (files.size() < 2) return;
+  std::ranges::stable_sort(files, std::greater(), &corpus::FileRows::bad);
+  fmt::print(stderr, "  {} files have invalid records:\n", files.size());
+  for (size_t i = 0; i < files.size() && i < kShown; ++i)
+    fmt::print(stderr, "  {}: {} of {}\n", in.files[files[i].file].path.string(), files[i].bad,
+               files[i].bad + files[i].documents);
+  if (files.size() > kShown)
+    fmt::print(stderr, "  and {} more; the manifest counts them all\n", files.size() - kShown);
+}
+
+}  // namespace
 
 void CorpusFlags::declare_reading(Args& a) {
   a.rest("[SOURCE=]INPUT", words).settings(source(), {{"form"}, {"text_field"}, {"url_field"}}).settings(recipe.read);
@@ -13,7 +51,7 @@ void CorpusFlags::declare_reading(Args& a) {
 
 void CorpusFlags::declare(Args& a) {
   declare_reading(a);
-  a.flag("--out DIR", out, "output folder").settings(recipe.write);
+  a.flag("--out DIR", out, "output folder").settings(overwriting).settings(recipe.write);
 }
 
 void CorpusFlags::declare_checkpoints(Args& a) {
@@ -51,9 +89,13 @@ void CorpusFlags::check(const std::string& verb) const {
 }
 
 corpus::Inputs CorpusFlags::inputs() const {
-  corpus::Inputs in = corpus::find_inputs(words, source().form);
+  corpus::Inputs in = corpus::find_inputs(words, source().form, "", out);
   if (!out.empty()) corpus::refuse_input_folder(words, in, out, "--out");
   return in;
+}
+
+void CorpusFlags::clear_output(const corpus::Inputs& in) const {
+  if (overwriting.overwrite) corpus::remove_finished(out, in);
 }
 
 corpus::ScanOptions CorpusFlags::scan() const {
@@ -77,24 +119,44 @@ void report_resuming(const std::string& out, const corpus::ResumeInfo& w) {
   if (w.resumed > 0) fmt::print(stderr, "{}: resumed the unfinished run\n", out);
 }
 
-void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
+void warn_about_idle(const std::vector<std::string>& rules) {
+  if (!rules.empty())
+    fmt::print(stderr,
+               "warning: these rules remove nothing without their word lists: {}; name the folder of the lists "
+               "(--lists, or `lists` in a recipe)\n",
+               fmt::join(rules, ", "));
+}
+
+int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
   using corpus::RecordProblem;
   for (const std::string& n : in.notes) fmt::print(stderr, "warning: {}\n", n);
+  if (!in.by_products.empty())
+    fmt::print(stderr, "left out {} files and folders that earlier runs wrote next to their rows, the first is {}\n",
+               in.by_products.size(), in.by_products[0]);
   if (!in.skipped.empty())
     fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders, the first is {}\n",
                in.skipped.size(), in.skipped[0]);
-  uint64_t bad = 0;
   std::vector<std::string> reasons;
-  for (RecordProblem p : {RecordProblem::bad_json, RecordProblem::no_text, RecordProblem::bad_utf8,
-                          RecordProblem::too_long, RecordProblem::cut})
-    if (const uint64_t n = read.problems[static_cast<int>(p)]; n > 0)
-      bad += n, reasons.push_back(fmt::format("{} {}", n, corpus::record_problem_name(p)));
-  if (bad > 0) fmt::print(stderr, "warning: skipped {} invalid records ({})\n", bad, fmt::join(reasons, ", "));
-  for (const std::string& e : read.examples) fmt::print(stderr, "  {}\n", e);
-  if (bad > read.examples.size()) fmt::print(stderr, "  and {} more\n", bad - read.examples.size());
+  for (int p = 0; p < corpus::kRecordProblems; ++p)
+    if (const auto problem = static_cast<RecordProblem>(p); corpus::is_bad(problem) && read.problems[p] > 0)
+      reasons.push_back(fmt::format("{} {}", read.problems[p], corpus::record_problem_name(problem)));
+  if (read.bad() > 0)
+    fmt::print(stderr, "warning: skipped {} invalid records ({})\n", read.bad(), fmt::join(reasons, ", "));
+  print_examples(read);
+  print_bad_files(read, in);
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);
+  if (read.mended > 0)
+    fmt::print(stderr,
+               "warning: fixed {} JSON records that Python wrote: NaN and Infinity became null, halves of surrogate "
+               "pairs U+FFFD\n",
+               read.mended);
+  const std::vector<std::string> lost = corpus::lost_inputs(in, read, damaged);
+  for (size_t i = 0; i < lost.size() && i < kShown; ++i)
+    fmt::print(stderr, "error: no document could be read from {}\n", lost[i]);
+  if (lost.size() > kShown) fmt::print(stderr, "error: nor from {} more input files\n", lost.size() - kShown);
+  return lost.empty() ? 0 : 1;
 }
 
 }  // namespace quern::cli

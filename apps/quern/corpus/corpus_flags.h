@@ -19,6 +19,14 @@ struct RejectFlags {
   }
 };
 
+struct OverwriteFlag {
+  bool overwrite = false;
+  template <class V>
+  void visit(V& v) {
+    corpus::visit_overwrite(v, overwrite);
+  }
+};
+
 struct CorpusFlags {
   CorpusFlags() { recipe.source.resize(1); }
   CorpusFlags(const CorpusFlags&) = delete;  // flags point into it
@@ -27,6 +35,7 @@ struct CorpusFlags {
   corpus::CorpusRecipe recipe;  // with one source, which stands for all inputs
   std::vector<std::string> words;
   std::string out;
+  OverwriteFlag overwriting;
   int64_t checkpoint_mib = static_cast<int64_t>(corpus::StageOutput().checkpoint_bytes >> 20);
 
   corpus::SourceSettings& source() { return recipe.source[0]; }
@@ -38,6 +47,7 @@ struct CorpusFlags {
   void check(const std::string& verb) const;  // throws UsageError
   void check_reading(const std::string& verb) const;
   corpus::Inputs inputs() const;
+  void clear_output(const corpus::Inputs& in) const;  // of an earlier run, where that was asked for
   corpus::ScanOptions scan() const;
   corpus::StageOutput output() const;
 };
@@ -47,6 +57,11 @@ void check_ranges(const std::string& verb, const std::vector<SettingInfo>& setti
 
 void report_resuming(const std::string& out, const corpus::ResumeInfo& w);
 
-void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in);
+// Says on stderr which rules do nothing for want of a list.
+void warn_about_idle(const std::vector<std::string>& rules);
+
+// Says on stderr what was not read. The exit status: 1 when a whole input file was lost.
+[[nodiscard]] int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged,
+                             const corpus::Inputs& in);
 
 }  // namespace quern::cli

@@ -3,7 +3,7 @@
 #include "quern/base/error.h"
 #include "quern/corpus/dedup/dedup_job.h"
 #include "quern/corpus/dedup/dedup_stages.h"
-#include "quern/corpus/run/shards.h"
+#include "quern/corpus/io/run_manifest.h"
 
 namespace quern::corpus {
 namespace {
@@ -11,6 +11,14 @@ namespace {
 // The files of deduplication, and those that its caller's finish() writes.
 const RunNames kNames = {
     .whole_files = {"clusters.jsonl.zst", "manifest.json", "report.html", "recipe.json", "build.json"}};
+
+// An index may lie in the output folder: then it is the run's too.
+void list_index(const std::filesystem::path& out, const std::string& index) {
+  if (index.empty()) return;
+  const std::filesystem::path path = std::filesystem::absolute(index);
+  if (path.parent_path() != std::filesystem::weakly_canonical(std::filesystem::absolute(out))) return;
+  list_file(out / RunFolder::kName, {path.filename().string()});
+}
 
 // The first pass and everything that is decided by it. The tables of all documents are gone when it returns.
 DedupDecisions decide(const DedupJob& job, RunFolder& folder) {
@@ -32,7 +40,7 @@ DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const s
                         const std::function<void(const DedupReport&)>& finish, comm::Communicator* ranks) {
   const DedupJob job(inputs, config, out, Ranks(ranks), progress);
   RunFolder folder(out, job.identity(), job.ranks, kNames);
-  if (folder.state().is_null() && job.ranks.first()) prepare_output(out);
+  if (folder.state().is_null() && job.ranks.first()) list_index(out, config.save_index);
   // The first rank notes that it writes before the others do.
   const bool decided = job.ranks.from_first(folder.phase()) == "write";
   // Once decided, a run whose unfinished index is gone has moved it to its name.

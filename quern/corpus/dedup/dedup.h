@@ -37,6 +37,9 @@ struct DedupConfig {
   std::vector<std::string> filters = {"none"};  // by name, the same way
   std::string lists;                            // folder of word lists for them
   bool label_late = false;  // labels are looked at after survivors are chosen, as published, and not before
+  // Every kept row says in this member which source it is from; empty: it does not. Not written for a single source
+  // that nobody named. A row that has such a member keeps its own.
+  std::string source_field = "source";
   ReadPolicy read;
   int level = 3;                             // of zstd
   uint64_t shard_bytes = uint64_t{1} << 30;  // of text lines before packing
@@ -67,11 +70,12 @@ struct DedupReport {
   ReadCounts read;
   std::vector<std::string> damaged;
   std::vector<StageReport> stages;
-  std::vector<std::string> rules;
+  std::vector<std::string> rules, idle_rules;  // idle: without the list that they look in
   std::vector<uint64_t> rule_first, rule_any;
   uint64_t filtered = 0, unlabeled = 0, exact_removed = 0, near_removed = 0, kept = 0;
   uint64_t clusters = 0, largest = 0, candidate_pairs = 0, meetings = 0, compared = 0, passed = 0;
   uint64_t spilled = 0, bytes_out = 0;
+  uint64_t own_source = 0;  // kept rows whose own member of that name says something else than their source
   std::vector<uint64_t> input_hashes;  // of the files, XXH3-64; 0: not known, for this process did not read all of it
   int64_t wrongful = -1;               // removed though not like their survivor; −1: not looked at
   std::vector<std::pair<std::string, uint64_t>> outputs;  // file name, XXH3-64 of its bytes
@@ -85,11 +89,13 @@ struct DedupReport {
   bool discarded = false;              // something else's unfinished run lay in the folder and was removed
   template <class V>
   void visit(V& v) {
-    v("read", read), v("damaged", damaged), v("stages", stages), v("rules", rules), v("rule_first", rule_first);
+    v("read", read), v("damaged", damaged), v("stages", stages), v("rules", rules), v("idle_rules", idle_rules),
+        v("rule_first", rule_first);
     v("rule_any", rule_any), v("filtered", filtered), v("unlabelled", unlabeled), v("exact_removed", exact_removed);
     v("near_removed", near_removed), v("kept", kept), v("clusters", clusters), v("largest", largest);
     v("candidate_pairs", candidate_pairs), v("meetings", meetings), v("compared", compared), v("passed", passed);
-    v("spilled", spilled), v("bytes_out", bytes_out), v("wrongful", wrongful), v("outputs", outputs);
+    v("spilled", spilled), v("bytes_out", bytes_out), v("own_source", own_source), v("wrongful", wrongful),
+        v("outputs", outputs);
     v("sources", sources), v("overlap", overlap), v("cluster_sizes", cluster_sizes), v("pairs", pairs);
     v("samples", samples), v("indexed", indexed), v("resumed", resumed);
     v("discarded", discarded);

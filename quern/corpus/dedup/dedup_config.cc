@@ -57,6 +57,7 @@ Json DedupConfig::json() const {
   }
   j.set("fields", std::move(maps)), j.set("label_late", label_late);
   j.set("stop_on_bad", read.stop_on_bad), j.set("replace_utf8", read.replace_utf8);
+  j.set("source_field", source_field);
   j.set("max_row_bytes", whole(read.max_row));
   j.set("zstd_level", level), j.set("shard_bytes", whole(shard_bytes));
   if (!against.empty()) j.set("against", against);
@@ -81,6 +82,7 @@ Json DedupReport::json() const {
   for (const std::string& d : damaged) bad.push(Json(d));
   j.set("damaged_files", std::move(bad));
   if (!rules.empty()) j.set("rules", rules_json(rules, rule_first, rule_any));
+  if (!idle_rules.empty()) j.set("idle_rules", write_value(idle_rules));
   Json c = Json::object();
   c.set("count", whole(clusters)), c.set("largest", whole(largest)),
       c.set("removed", whole(exact_removed + near_removed));
@@ -106,6 +108,7 @@ Json DedupReport::json() const {
   }
   j.set("overlap", std::move(matrix)), j.set("cluster_sizes", std::move(sizes));
   if (pairs.looked_at > 0) j.set("pairs", pairs.json());
+  if (own_source > 0) j.set("own_source", whole(own_source));
   if (indexed > 0) j.set("indexed", whole(indexed));
   j.set("resumed", whole(resumed));
   Json o = Json::array();

@@ -28,6 +28,15 @@ void check(const DedupConfig& c) {
   if (!(c.threshold >= 0 && c.threshold <= 1)) fail("threshold {}: expected a number from 0 to 1", c.threshold);
 }
 
+// A WARC record says where it comes from; of other files a field must.
+void check_urls(const Inputs& inputs, const DedupConfig& config, const std::string& filter, size_t source) {
+  const FieldMap& fields = config.fields.size() == 1 ? config.fields[0] : config.fields.at(source);
+  for (const InputFile& f : inputs.files)
+    if (f.source == source && fields.url.empty() && f.form != InputForm::warc)
+      fail("source '{}': filter {} needs a url_field: the field of {} with the URL", inputs.sources[source], filter,
+           f.path.string());
+}
+
 const fs::path& prepared(const fs::path& out, const DedupConfig& c) {
   check(c);
   refuse_finished(out);
@@ -44,12 +53,16 @@ FilterTable::FilterTable(const Inputs& inputs, const DedupConfig& config) {
   for (const std::string& n : wanted) {
     const auto known = std::find(names.begin(), names.end(), n);
     of_source.push_back(n == "none" ? -1 : static_cast<int>(known - names.begin()));
+    if (n != "none" && known != names.end() && makers[static_cast<size_t>(known - names.begin())]()->wants_url())
+      check_urls(inputs, config, n, of_source.size() - 1);
     if (n == "none" || known != names.end()) continue;
     const FilterMaker make = find_filter(n, config.lists);
     names.push_back(n), makers.push_back(make);
     first_rule.push_back(rules.size());
     const std::unique_ptr<DocumentFilter> one = make();  // its rules may be its own
     for (const char* rule : one->rules()) rules.emplace_back(rule);
+    for (const char* rule : one->idle_rules()) idle.emplace_back(rule);
+    if (one->wants_url()) check_urls(inputs, config, n, of_source.size() - 1);
   }
 }
 
@@ -73,7 +86,7 @@ DedupJob::DedupJob(const Inputs& in, const DedupConfig& c, const fs::path& folde
 }
 
 std::string DedupJob::identity() const {
-  std::string all = fmt::format("state 3 {} {} {}", ranks.size(), config.block_bytes, config.json().dump());
+  std::string all = fmt::format("state 4 {} {} {}", ranks.size(), config.block_bytes, config.json().dump());
   if (!config.against.empty()) all += read_file(fs::path(config.against) / "index.json");
   return run_identity(inputs, all);
 }

@@ -22,7 +22,7 @@ namespace quern::corpus {
 
 // The filters of the sources: each named filter once, its rules behind those of the filters before it.
 struct FilterTable {
-  std::vector<std::string> names, rules;
+  std::vector<std::string> names, rules, idle;
   std::vector<FilterMaker> makers;
   std::vector<size_t> first_rule;  // of each named filter
   std::vector<int> of_source;      // −1: none
@@ -58,6 +58,11 @@ struct DedupJob {
   }
   bool wants_signatures() const { return config.near && config.verify == Verification::signature; }
   size_t band_files() const { return config.near ? static_cast<size_t>(config.bands.bands) : 0; }
+  // The member that names the source of a kept row; empty: none is written.
+  std::string source_field() const {
+    const bool named = inputs.sources.size() > 1 || inputs.sources[0] != kUnnamedSource;
+    return named ? config.source_field : std::string();
+  }
   bool mine(const Block& b) const {
     return (b.after.blocks - 1) % static_cast<uint64_t>(ranks.size()) == static_cast<uint64_t>(ranks.rank());
   }

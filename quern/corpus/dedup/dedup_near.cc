@@ -109,7 +109,7 @@ Candidates find_pairs(const DedupJob& job, const Documents& all) {
 // Sets without repeats, in a file of their own: a run that is cut off here finds the first file whole.
 std::vector<SpillFile> sort_sets(const DedupJob& job, const RunFolder& folder, const Segments& segments,
                                  std::vector<CandidateDocument>& order) {
-  SpillFile sorted = job.ranks.alone() ? SpillFile(job.out) : SpillFile::named(folder.file("sorted"), 0);
+  SpillFile sorted = job.ranks.alone() ? SpillFile(folder.folder()) : SpillFile::named(folder.file("sorted"), 0);
   uint64_t total = 0;
   std::vector<uint64_t> to(order.size());
   for (size_t i = 0; i < order.size(); ++i) to[i] = total, total += order[i].record.set_count;

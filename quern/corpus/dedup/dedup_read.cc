@@ -29,7 +29,7 @@ struct ReadBlock {
 void read_document(const DedupJob& job, const DocumentView& d, DedupWorker& w, ReadBlock& p) {
   const size_t at = d.number - p.first;
   std::string_view text = d.text;
-  p.statuses[at] = kKept;
+  p.statuses[at] = d.mended ? kKept | kMended : kKept;
   const auto source = static_cast<uint32_t>(job.index.sources.size() + d.source);
   SourceFunnel& funnel = p.sources[source];
   ++funnel.documents, funnel.text_bytes += text.size();
@@ -125,7 +125,7 @@ void add_up(const Ranks& ranks, ReadPosition& at) {
   Json mine = Json::object();
   mine.set("read", write_value(at.report.read)), mine.set("sources", write_value(at.report.sources));
   mine.set("blocks", write_value(at.example_blocks));
-  std::vector<std::pair<uint64_t, std::string>> examples;
+  std::vector<std::pair<uint64_t, BadRow>> examples;
   std::vector<SourceFunnel> sources;
   ReadCounts read;
   for (const std::string& text : ranks.texts(mine.dump())) {
@@ -165,7 +165,7 @@ ReadPosition start(const DedupJob& job, const RunFolder& folder) {
   }
   at.report.discarded = folder.discarded();
   at.report.indexed = job.index.documents;
-  at.report.rules = job.filters.rules;
+  at.report.rules = job.filters.rules, at.report.idle_rules = job.filters.idle;
   for (const std::string& name : job.index.sources) at.report.sources.emplace_back().name = "index:" + name;
   for (const std::string& name : job.inputs.sources) at.report.sources.emplace_back().name = name;
   for (SourceFunnel& f : at.report.sources)
@@ -249,6 +249,7 @@ Documents read_documents(const DedupJob& job, RunFolder& folder) {
     read_blocks(job, folder, blocks, at);
     at.report.damaged = blocks.damaged();
     add_up(job.ranks, at);
+    refuse_when_all_is_lost(job.inputs, at.report.read, at.report.damaged);
     all = gather(job, folder, std::move(at));
     count_filtered(all.report);
     s.documents_in = all.report.read.documents, s.documents_out = all.report.read.documents - all.report.filtered;

@@ -11,6 +11,13 @@ namespace {
 
 constexpr size_t kSampleClusters = 12, kSampleRemoved = 3;
 
+// Whether a removed document has its survivor's content. An exact copy of a document that was itself removed as a
+// near-duplicate is a near-duplicate of the one that is kept.
+bool is_copy(const Documents& all, uint32_t survivor, uint32_t d) {
+  return status_of(all.statuses[d]) == kExactDuplicate &&
+         all.segments.record(d).content == all.segments.record(survivor).content;
+}
+
 // The largest clusters, the earlier survivor first among equals; of each the survivor and a few it stands for, evenly
 // spread. Their texts come with the second reading. gone: (survivor, document), ascending.
 std::vector<ClusterSample> sample_clusters(const DedupJob& job, const Documents& all,
@@ -41,7 +48,7 @@ std::vector<ClusterSample> sample_clusters(const DedupJob& job, const Documents&
     for (size_t i = 0; i < some; ++i) {
       const uint32_t d = gone[begin + i * size / some].second;
       SampleDocument& sample = c.removed.emplace_back(document(d));
-      sample.exact = status_of(all.statuses[d]) == kExactDuplicate;
+      sample.exact = is_copy(all, s, d);
       if (!job.wants_sets()) continue;
       all.segments.set(d, all.segments.record(d), set);
       sort_unique(set, scratch);
@@ -99,7 +106,7 @@ Documents write_clusters(const DedupJob& job, Documents all) {
     std::string line = fmt::format("{{\"survivor\":{},\"removed\":[", all.segments.record(gone[i].first).id);
     for (size_t k = i; k < end; ++k)
       line += fmt::format("{}{{\"id\":{},\"copy\":\"{}\"}}", k > i ? "," : "", all.segments.record(gone[k].second).id,
-                          status_of(all.statuses[gone[k].second]) == kExactDuplicate ? "exact" : "near");
+                          is_copy(all, gone[i].first, gone[k].second) ? "exact" : "near");
     file.write(line + "]}\n");
     ++all.report.clusters;
     ++sizes[end - i + 1];

@@ -20,7 +20,8 @@ namespace quern::corpus {
 enum DocStatus : uint8_t { kProblem, kFiltered, kKept, kExactDuplicate, kNearDuplicate, kShadow };
 constexpr uint8_t kChanged = 0x80;    // the filter changed the text
 constexpr uint8_t kUnlabeled = 0x40;  // its label keeps it out, but only once survivors are chosen
-constexpr uint8_t kMarks = kChanged | kUnlabeled;
+constexpr uint8_t kMended = 0x20;     // its line is not written as it came
+constexpr uint8_t kMarks = kChanged | kUnlabeled | kMended;
 constexpr int status_of(uint8_t status) { return status & ~kMarks; }
 
 // All documents by number, those of an index first.

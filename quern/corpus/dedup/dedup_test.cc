@@ -223,6 +223,33 @@ TEST_F(DedupTest, ShortDocumentsAreOnlyExactCopies) {
 }
 
 // 30 000 copies of one page that differ in one word: one group a band, compared with one survivor each.
+// "exact" is said of the document that is kept: a copy of one that was removed is as near to it as that one.
+TEST_F(DedupTest, ExactMeansACopyOfTheSurvivor) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += fmt::format("w{} ", i * i % 5003);
+  const std::string near = text + "another end";
+  file("a.jsonl", {text}), file("b.jsonl", {near, text}), file("c.jsonl", {near, near, text});
+  for (const Clustering c : {Clustering::star, Clustering::closure}) {
+    DedupConfig config = dedup_preset("zyda", "fast");
+    config.clustering = c;
+    const DedupReport r = run({"a=a.jsonl", "b=b.jsonl", "c=c.jsonl"}, config);
+    EXPECT_EQ(r.kept, 1u);
+    EXPECT_EQ(r.exact_removed, 4u);  // two of them copies of the near-duplicate
+    const Json cluster = Json::parse(unpacked("out/clusters.jsonl.zst"));
+    EXPECT_EQ(cluster.at("survivor").as_int(), 0);
+    std::map<uint64_t, std::string> copies;
+    for (const Json& one : cluster.at("removed").as_array())
+      copies[static_cast<uint64_t>(one.at("id").as_int())] = one.at("copy").as_string();
+    EXPECT_EQ(copies, (std::map<uint64_t, std::string>{{document_id(1, 1, 0), "near"},
+                                                       {document_id(1, 1, 1), "exact"},
+                                                       {document_id(2, 2, 0), "near"},
+                                                       {document_id(2, 2, 1), "near"},
+                                                       {document_id(2, 2, 2), "exact"}}));
+    ASSERT_EQ(r.samples.size(), 1u);
+    for (const SampleDocument& d : r.samples[0].removed) EXPECT_EQ(d.exact, d.similarity == 1) << d.id;
+  }
+}
+
 TEST_F(DedupTest, OneHugeFamilyIsLinear) {
   std::string all, base;
   for (int i = 0; i < 80; ++i) base += fmt::format("word{} ", i);

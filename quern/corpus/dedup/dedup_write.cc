@@ -25,7 +25,7 @@ std::string_view beginning(std::string_view text) {
 
 struct RewrittenBlock {
   std::string frame;
-  uint64_t unpacked = 0, documents = 0, bytes = 0;
+  uint64_t unpacked = 0, documents = 0, bytes = 0, own_source = 0;
   BlockPosition after;
   std::vector<std::pair<uint32_t, std::string>> samples;
 };
@@ -61,11 +61,20 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vec
     Block one;
     one.first = block.first + i;
     one.rows = {block.rows[i]};
+    one.bytes.append(block.head(block.rows[i]));
+    one.rows[0].begin = one.bytes.size();
     one.bytes.append(block.text(block.rows[i]));
-    one.rows[0].begin = 0, one.rows[0].end = one.bytes.size();
+    one.rows[0].end = one.bytes.size();
     w->reader.read(one, ignored, f, [](uint64_t, RecordProblem) {});
   };
+  const std::string source_field = job.source_field();
+  const auto end_line = [&](size_t from, const Row& row) {
+    if (source_field.empty()) return;
+    const std::string& source = job.inputs.sources[job.inputs.files[row.file].source];
+    part.own_source += add_source(source_field, source, from, lines) == SourceMember::other;
+  };
   for (size_t i = 0; i < block.rows.size(); ++i) {
+    const size_t from = lines.size();
     if (find_sample(samples, static_cast<uint32_t>(block.first + i)))
       read_one(i, [&](const DocumentView& d) {
         part.samples.emplace_back(static_cast<uint32_t>(d.number), std::string(beginning(d.text)));
@@ -74,9 +83,11 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vec
     if (status_of(status) != kKept || (status & kUnlabeled)) continue;
     const Row& row = block.rows[i];
     ++part.documents;
-    if (is_lines(job.inputs.files[row.file].form) && !(status & kChanged) && !job.config.read.replace_utf8) {
+    if (is_lines(job.inputs.files[row.file].form) && !(status & (kChanged | kMended)) &&
+        !job.config.read.replace_utf8) {
       lines += block.text(row);
       lines += '\n';
+      end_line(from, row);
       continue;
     }
     read_one(i, [&](const DocumentView& d) {
@@ -86,6 +97,7 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vec
       own.id = job.index.id_behind(d.id);
       append_document(own, f ? f->apply_page(d.text, d.url).text : d.text, lines);
     });
+    end_line(from, row);
   }
   if (w) job.give_back(std::move(w));
   part.unpacked = lines.size();
@@ -125,7 +137,7 @@ void write_blocks(const DedupJob& job, RunFolder& folder, const std::vector<uint
       [&](const Block& b) { return copy_kept(job, b, statuses, samples); },
       [&](RewrittenBlock&& p) {
         sink.put(p);
-        at.written += p.documents, at.position = p.after;
+        at.written += p.documents, at.position = p.after, at.report.own_source += p.own_source;
         for (auto& [number, text] : p.samples) find_sample(samples, number)->text = std::move(text);
         if ((since += p.bytes) >= job.config.checkpoint_bytes) save(at, sink, folder), since = 0;
         job.report_progress("write", p.after.packed, at.written);
@@ -270,6 +282,7 @@ DedupReport write_kept(const DedupJob& job, RunFolder& folder, DedupDecisions de
       if (job.ranks.first()) concatenate_frames(job, folder, at.report);
     }
     s.documents_out = job.ranks.sum(at.written);
+    at.report.own_source = job.ranks.sum(at.report.own_source);
     if (!job.ranks.first()) return;
     for (auto& [name, hash] : at.report.outputs) hash = file_hash(job.out / name);
     at.report.outputs.emplace_back("clusters.jsonl.zst", file_hash(job.out / "clusters.jsonl.zst"));

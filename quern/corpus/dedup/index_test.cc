@@ -201,6 +201,7 @@ TEST_F(IndexTest, StaysWithTheRunThatGoesOn) {
     EXPECT_EQ(cut(false), "") << ranks;
     EXPECT_EQ(finished, 2);
     EXPECT_EQ(read_file(root_ / "ic/records"), records);
+    fs::remove_all(root_ / "cut");
     EXPECT_NE(cut(false).find("exists already"), std::string::npos);
     fs::remove_all(root_ / "ic"), fs::remove_all(root_ / "cut");
   }

@@ -135,7 +135,7 @@ TEST_F(ResumeTest, LeftoversOfAFinishedRunGo) {
   fs::create_directories(root_ / "done/unfinished");
   write_file(root_ / "done/unfinished/records", "x");
   {
-    RunFolder other(root_ / "done", "x");
+    RunFolder other(root_ / "done", "x", Ranks(), {.whole_folder = false});
     EXPECT_NE(message_of([&] { run("done"); }).find("already contains a manifest.json"), std::string::npos);
     EXPECT_TRUE(fs::exists(root_ / "done/unfinished"));
   }

@@ -28,6 +28,8 @@ class DocumentFilter {
   // With where the document comes from; empty: not known.
   virtual FilterResult apply_page(std::string_view utf8, std::string_view) { return apply(utf8); }
   virtual bool wants_url() const { return false; }
+  // Rules that reject nothing, whatever comes, because the list that they look in is not there.
+  virtual std::vector<const char*> idle_rules() const { return {}; }
 };
 
 using FilterMaker = std::function<std::unique_ptr<DocumentFilter>()>;

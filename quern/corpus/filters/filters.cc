@@ -53,6 +53,12 @@ class FilterChain : public DocumentFilter {
     }
     return all;
   }
+  std::vector<const char*> idle_rules() const override {
+    std::vector<const char*> idle;
+    for (const auto& l : links_)
+      for (const char* rule : l->idle_rules()) idle.push_back(rule);
+    return idle;
+  }
   bool wants_url() const override {
     return std::any_of(links_.begin(), links_.end(), [](const auto& l) { return l->wants_url(); });
   }

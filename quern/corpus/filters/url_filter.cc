@@ -41,6 +41,13 @@ class UrlFilter : public DocumentFilter {
   explicit UrlFilter(std::shared_ptr<const UrlLists> lists) : lists_(std::move(lists)) {}
   std::span<const char* const> rules() const override { return kRules; }
   bool wants_url() const override { return true; }
+  std::vector<const char*> idle_rules() const override {
+    std::vector<const char*> idle;
+    if (lists_->domains.empty()) idle.push_back(kRules[0]);
+    if (lists_->urls.empty()) idle.push_back(kRules[1]);
+    if (lists_->words.empty()) idle.push_back(kRules[2]);
+    return idle;
+  }
   FilterResult apply(std::string_view utf8) override { return apply_page(utf8, {}); }
   FilterResult apply_page(std::string_view utf8, std::string_view url) override {
     FilterResult j;

@@ -1,13 +1,16 @@
 // Word lists against Python's re (testdata/word_lists.json, made by tools/oracles/corpus/word_lists.py), the
 // automaton against plain search, and lists as they lie in a folder.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <random>
 
 #include "quern/base/error.h"
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
+#include "quern/corpus/filters/filters.h"
 #include "quern/corpus/filters/zyda_filter.h"
 #include "quern/corpus/text/word_lists.h"
 
@@ -78,6 +81,28 @@ TEST(WordLists, FolderMakesZydaReject) {
   for (int i = 0; i < 11; ++i) many += i % 2 ? " a kettle boils" : " a teapot boils";
   EXPECT_EQ(strict->apply(many).failing, 1u << 14 | 1u << 15);
   EXPECT_TRUE(plain->apply(many).keep());
+}
+
+// A rule without its list says that it does nothing.
+TEST(WordLists, RulesWithoutTheirListAreIdle) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("quern-idle-{}", ::getpid());
+  const auto idle = [&](const std::string& filter, const std::string& lists) {
+    std::vector<std::string> names;
+    for (const char* rule : find_filter(filter, lists)()->idle_rules()) names.emplace_back(rule);
+    return fmt::format("{}", fmt::join(names, " "));
+  };
+  EXPECT_EQ(idle("zyda", ""), "zh_list>1 sexual>10 sexual>0.001 profanity>0.0025 cursed>0.01");
+  EXPECT_EQ(idle("gopher-quality", ""), "");
+  fs::create_directories(folder / "url");
+  write_file(folder / "sexual.txt", "some\n");
+  EXPECT_EQ(idle("zyda", folder.string()), "zh_list>1 profanity>0.0025 cursed>0.01");
+  write_file(folder / "url/urls.txt", "a.org/page\n");
+  EXPECT_EQ(idle("url", folder.string()), "url_domain url_word");
+  EXPECT_EQ(idle("c4+zyda+url", folder.string()), "zh_list>1 profanity>0.0025 cursed>0.01 url_domain url_word");
+  for (const char* list : {"zh", "profanity", "cursed"}) write_file(folder / fmt::format("{}.txt", list), "some\n");
+  EXPECT_EQ(idle("zyda", folder.string()), "");
+  fs::remove_all(folder);
 }
 
 TEST(WordLists, MistakesAreNamed) {

@@ -13,12 +13,17 @@ constexpr const char* kNames[kZydaRules] = {
     "www>0.01",   "zh_list>1",     "sexual>10",     "sexual>0.001", "profanity>0.0025", "cursed>0.01"};
 
 constexpr const char* kLists[] = {"zh", "sexual", "profanity", "cursed"};
+constexpr size_t kFirstListRule = 13;
+constexpr size_t kListOfRule[] = {0, 1, 1, 2, 3};  // from that rule on
 
 class ZydaFilter : public DocumentFilter {
  public:
   explicit ZydaFilter(const std::shared_ptr<const WordLists>& lists) {
     if (lists) words_.emplace(lists);
+    for (size_t i = 0; i < std::size(kListOfRule); ++i)
+      if (!lists || lists->empty(kListOfRule[i])) idle_.push_back(kNames[kFirstListRule + i]);
   }
+  std::vector<const char*> idle_rules() const override { return idle_; }
   std::span<const char* const> rules() const override { return kNames; }
   FilterResult apply(std::string_view utf8) override {
     ZydaFeatures f;
@@ -37,6 +42,7 @@ class ZydaFilter : public DocumentFilter {
  private:
   std::string squeezed_;
   std::optional<WordCounter> words_;
+  std::vector<const char*> idle_;
 };
 
 }  // namespace

@@ -73,8 +73,14 @@ bool BlockReader::fill() {
       got += some;
     }
   } catch (const Error& e) {
-    if (policy_.stop_on_bad) throw;
-    damaged_.push_back(fmt::format("{} (row {} and on)", e.what(), row_ + 1));
+    // Lines that were unpacked and are not in a block yet are sound. Where a WARC file is cut is told by its records.
+    const std::string_view sound = std::string_view(tail_.data(), before + got).substr(tail_at_);
+    const auto lines = static_cast<uint64_t>(std::ranges::count(sound, '\n'));
+    const std::string why = inputs_.files[file_].form == InputForm::warc
+                                ? e.what()
+                                : fmt::format("{} (row {} and on)", e.what(), row_ + lines + 1);
+    if (policy_.stop_on_bad) fail("{}", why);
+    damaged_.push_back(why);
     ended_ = true;
   }
   tail_.shrink(before + got);
@@ -113,6 +119,12 @@ Row BlockReader::row(RecordProblem problem, size_t begin, size_t end) {
 void BlockReader::long_row(Block& block, const char* what) {
   if (policy_.stop_on_bad) fail("{}: a {} longer than {} bytes", where(), what, policy_.max_row);
   block.rows.push_back(row(RecordProblem::too_long, block.bytes.size(), block.bytes.size()));
+}
+
+// Bytes of a mark that some programs put before the first row of a file.
+size_t BlockReader::byte_order_mark(std::string_view bytes) const {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return row_ == 0 && bytes.starts_with(kMark) ? kMark.size() : 0;
 }
 
 bool BlockReader::next(Block& block) {
@@ -183,6 +195,7 @@ bool BlockReader::take_lines(Block& block) {
     size_t next = block.bytes.size();
     hand_over(block, stop);
     while (next < block.bytes.size()) {
+      next += byte_order_mark(block.bytes.view().substr(next));
       const size_t at = next, left = block.bytes.size() - at;
       const char* begin = block.bytes.data() + at;
       const void* nl = std::memchr(begin, '\n', left);
@@ -226,11 +239,12 @@ bool BlockReader::take_text(Block& block) {
     return false;
   }
   const bool damaged = !damaged_.empty() && damaged_.back().starts_with(inputs_.files[file_].path.string());
+  const std::string_view text = tail_.view().substr(byte_order_mark(tail_.view()));
   const size_t base = block.bytes.size();
-  block.bytes.append(tail_.view());
-  block.rows.push_back(row(damaged             ? RecordProblem::cut
-                           : tail_.size() == 0 ? RecordProblem::blank
-                                               : RecordProblem::none,
+  block.bytes.append(text);
+  block.rows.push_back(row(damaged        ? RecordProblem::cut
+                           : text.empty() ? RecordProblem::blank
+                                          : RecordProblem::none,
                            base, block.bytes.size()));
   return false;
 }
@@ -263,27 +277,35 @@ bool BlockReader::take_records(Block& block) {
     if (!fill()) return give_up("the file ends inside a WARC record's head");
   }
   const std::string head(tail_.view().substr(tail_at_, stop - tail_at_));
-  if (!head.starts_with("WARC/")) return give_up("expected a WARC record");
+  if (!std::string_view(head).substr(byte_order_mark(head)).starts_with("WARC/"))
+    return give_up("expected a WARC record");
   const std::string_view length = record_field(head, "Content-Length");
   uint64_t n = 0;
   if (auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), n);
       error != std::errc{} || end != length.data() + length.size())
     return give_up("a WARC record without a Content-Length");
   tail_at_ = stop + 4;
-  const bool text = record_field(head, "WARC-Type") == "conversion";
+  const std::string_view type = record_field(head, "WARC-Type");
+  const bool text = type == "conversion", page = type == "response" || type == "resource";
   if (!text || n > policy_.max_row) {
     if (text)
       long_row(block, "record");
     else
-      block.rows.push_back(row(RecordProblem::not_text, block.bytes.size(), block.bytes.size()));
+      block.rows.push_back(
+          row(page ? RecordProblem::response : RecordProblem::not_text, block.bytes.size(), block.bytes.size()));
     return skip(n) || give_up("the file ends inside a WARC record");
   }
   while (tail_.size() - tail_at_ < n)
     if (!fill()) return give_up("the file ends inside a WARC record");
-  const size_t base = block.bytes.size();
+  std::string_view url = record_field(head, "WARC-Target-URI");
+  if (url.starts_with('<') && url.ends_with('>')) url = url.substr(1, url.size() - 2);  // as WARC 1.0 has it
+  const std::string before = fmt::format("{}\n{}\n", url, record_field(head, "WARC-Date"));
+  const size_t base = block.bytes.size() + before.size();
+  block.bytes.append(before);
   block.bytes.append(tail_.view().substr(tail_at_, n));
   tail_at_ += n;
   block.rows.push_back(row(n == 0 ? RecordProblem::blank : RecordProblem::none, base, base + n));
+  block.rows.back().head = before.size();
   return true;
 }
 

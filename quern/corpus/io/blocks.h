@@ -16,12 +16,15 @@
 
 namespace quern::corpus {
 
-enum class RecordProblem : uint8_t { none, blank, bad_json, no_text, bad_utf8, too_long, not_text, cut };
-constexpr int kRecordProblems = 8;
+// response: a page as a server sent it, whose text is not extracted.
+enum class RecordProblem : uint8_t { none, blank, bad_json, no_text, bad_utf8, too_long, not_text, cut, response };
+constexpr int kRecordProblems = 9;
 const char* record_problem_name(RecordProblem p);
 
 struct ReadPolicy {
-  bool stop_on_bad = false;               // bad JSON, no text field, invalid UTF-8, too long, cut short: an Error
+  // An Error: bad JSON, no text field, invalid UTF-8, too long, cut short, a WARC response, and JSON as only Python has
+  // it, which is mended otherwise (mend_json_line).
+  bool stop_on_bad = false;
   bool replace_utf8 = false;              // invalid UTF-8 becomes U+FFFD (counted) and the row stays
   uint64_t max_row = uint64_t{64} << 20;  // bytes of a row
 };
@@ -31,6 +34,7 @@ struct Row {
   RecordProblem problem = RecordProblem::none;
   uint64_t row = 0;           // within its file
   size_t begin = 0, end = 0;  // its bytes in Block::bytes
+  size_t head = 0;            // bytes right before them: URL and date of a WARC record, each with a line end
 };
 
 // Where a reader stands between two blocks: what it takes to go on from there in another process, with the same
@@ -55,6 +59,7 @@ struct Block {
   ByteBuffer bytes;
   std::vector<Row> rows;
   std::string_view text(const Row& r) const { return bytes.view().substr(r.begin, r.end - r.begin); }
+  std::string_view head(const Row& r) const { return bytes.view().substr(r.begin - r.head, r.head); }
 };
 
 class BlockReader {
@@ -73,6 +78,7 @@ class BlockReader {
   std::unique_ptr<ByteStream> open_file() const;
   bool take_lines(Block& block);
   void hand_over(Block& block, size_t stop);
+  size_t byte_order_mark(std::string_view bytes) const;
   bool take_text(Block& block);
   bool take_records(Block& block);
   void long_row(Block& block, const char* what);
@@ -93,19 +99,57 @@ class BlockReader {
   std::vector<uint64_t> hashes_;
 };
 
-// Documents counted as they are read; added up over blocks.
+// Whether a record of this kind is lost: a blank line is none, and what WARC says of itself is no document.
+constexpr bool is_bad(RecordProblem p) {
+  return p != RecordProblem::none && p != RecordProblem::blank && p != RecordProblem::not_text;
+}
+
+struct FileRows {
+  uint64_t file = 0, documents = 0, bad = 0;
+  template <class V>
+  void visit(V& v) {
+    v("file", file), v("documents", documents), v("bad", bad);
+  }
+};
+struct BadRow {
+  uint64_t file = 0;
+  std::string text;  // "file:row: why"
+  template <class V>
+  void visit(V& v) {
+    v("file", file), v("text", text);
+  }
+};
+
+// Documents counted as they are read; added up over blocks, in any order.
 struct ReadCounts {
-  uint64_t rows = 0, documents = 0, text_bytes = 0, replaced = 0;  // replaced: documents with U+FFFD put in
+  uint64_t rows = 0, documents = 0, text_bytes = 0;
+  uint64_t replaced = 0, mended = 0;  // documents with U+FFFD put in for bytes; from mended JSON
   uint64_t problems[kRecordProblems] = {};
-  std::vector<std::string> examples;  // the first few, "file:row: why"
+  std::vector<BadRow> examples;  // the first few of each of the first few files that have any
+  std::vector<FileRows> files;   // ascending; those without documents and bad rows are not there
   template <class V>
   void visit(V& v) {
     v("rows", rows), v("documents", documents), v("text_bytes", text_bytes), v("replaced", replaced);
-    v("problems", problems), v("examples", examples);
+    v("json_fixed", mended);
+    v("problems", problems), v("examples", examples), v("files", files);
   }
   void add(const ReadCounts& o);
-  void example(const InputFile& file, uint64_t row, const std::string& why);
+  void example(uint64_t index, const InputFile& file, uint64_t row, const std::string& why);
+  void count(uint64_t file, RecordProblem p);
+  uint64_t bad() const;
   Json json() const;
+
+ private:
+  FileRows& of_file(uint64_t file);
+  void keep(const BadRow& row);
 };
+
+// inputs.json(), with the numbers of documents and of invalid records of each.
+Json inputs_json(const Inputs& inputs, const ReadCounts& read);
+// The files that hold records and gave no document.
+std::vector<std::string> lost_inputs(const Inputs& inputs, const ReadCounts& read,
+                                     const std::vector<std::string>& damaged);
+// An Error when there are records and none of them is a document: a field's name is wrong, or the format.
+void refuse_when_all_is_lost(const Inputs& inputs, const ReadCounts& read, const std::vector<std::string>& damaged);
 
 }  // namespace quern::corpus

@@ -1,5 +1,6 @@
 #include "quern/corpus/io/ingest.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "quern/base/error.h"
@@ -22,7 +23,10 @@ const char* kind_of(const JsonMember& m) {
 
 void append_document(const DocumentView& d, std::string_view text, std::string& lines) {
   if (d.line.empty()) {
-    lines += fmt::format("{{\"id\":{},\"text\":", d.id);
+    lines += fmt::format("{{\"id\":{}", d.id);
+    if (!d.url.empty()) lines += ",\"url\":", append_json_string(lines, d.url);
+    if (!d.date.empty()) lines += ",\"date\":", append_json_string(lines, d.date);
+    lines += ",\"text\":";
     append_json_string(lines, text);
     lines += '}';
   } else if (text.data() == d.text.data() && text.size() == d.text.size()) {
@@ -36,28 +40,74 @@ void append_document(const DocumentView& d, std::string_view text, std::string& 
   lines += '\n';
 }
 
+SourceMember add_source(const std::string& field, const std::string& source, size_t from, std::string& lines) {
+  std::string key;
+  append_json_string(key, field);
+  if (lines.find(key, from) != lines.npos) {
+    const std::string_view line = std::string_view(lines).substr(from);
+    std::vector<char> scratch(line.size());
+    std::vector<JsonMember> member(1);
+    const std::vector<std::string> names = {field};
+    if (!read_json_line(line, names, member, scratch.data()) && member[0].kind != JsonMember::Kind::missing)
+      return member[0].kind == JsonMember::Kind::string && member[0].value == source ? SourceMember::same
+                                                                                     : SourceMember::other;
+  }
+  std::string added = "," + key + ":";
+  append_json_string(added, source);
+  lines.insert(lines.rfind('}'), added);
+  return SourceMember::added;
+}
+
 DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy)
-    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(4) {
+    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(5) {
   if (fields_.size() == 1) fields_.resize(inputs.sources.size(), FieldMap(fields_[0]));
   QUERN_CHECK(fields_.size() == inputs.sources.size(), "{} maps for {} sources", fields_.size(),
               inputs.sources.size());
   // A name that no member can have: JSON has no bytes beyond UTF-8.
   const auto name = [](const std::string& n) { return n.empty() ? std::string("\xff") : n; };
   for (const FieldMap& f : fields_) {
+    for (const InputFile& file : f.source.empty() ? std::span<const InputFile>() : std::span(inputs.files))
+      if (!is_lines(file.form)) fail("{}: is not of JSON lines and has no field '{}'", file.path.string(), f.source);
     if (f.text.empty()) fail("the text field's name is empty");
-    names_.push_back({f.text, name(f.score), name(f.label), name(f.url)});
+    names_.push_back({f.text, name(f.score), name(f.label), name(f.url), name(f.source)});
     if (f.score == f.text || f.label == f.text || (!f.label.empty() && f.label == f.score))
       fail("text, score and label must be different fields, found '{}', '{}' and '{}'", f.text, f.score, f.label);
   }
 }
 
+// Null, or what is wrong with the line, also when it is mended.
+const char* DocumentReader::read_json(std::string_view& line, DocumentView& d) {
+  if (scratch_.size() < line.size()) scratch_.resize(line.size() * 2);
+  const std::vector<std::string>& names = names_[d.source];
+  const char* problem = read_json_line(line, names, members_, scratch_.data());
+  if (!problem || policy_.stop_on_bad) return problem;
+  mended_line_ = line;
+  if (!mend_json_line(mended_line_)) return problem;
+  if (scratch_.size() < mended_line_.size()) scratch_.resize(mended_line_.size() * 2);
+  problem = read_json_line(mended_line_, names, members_, scratch_.data());
+  if (!problem) line = mended_line_, d.mended = true;
+  return problem;
+}
+
+// A row of a source that nobody asked for is a mistake of whoever asked, not of the row.
+bool DocumentReader::find_source(const JsonMember& m, const std::string& field, uint32_t& source,
+                                 std::string& why) const {
+  if (m.kind != JsonMember::Kind::string) {
+    why = fmt::format("member '{}' is {}, expected the name of a source", field, kind_of(m));
+    return false;
+  }
+  const auto at = std::ranges::find(inputs_.sources, m.value);
+  if (at == inputs_.sources.end())
+    fail("a row is of source '{}': expected one of {}", m.value, fmt::join(inputs_.sources, ", "));
+  source = static_cast<uint32_t>(at - inputs_.sources.begin());
+  return true;
+}
+
 // False with the reason when the line is no document.
 bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::string& why, RecordProblem& p) {
   const FieldMap& f = fields_[d.source];
-  const std::vector<std::string>& names = names_[d.source];
-  if (scratch_.size() < line.size()) scratch_.resize(line.size() * 2);
   p = RecordProblem::bad_json;
-  if (const char* problem = read_json_line(line, names, members_, scratch_.data())) {
+  if (const char* problem = read_json(line, d)) {
     why = fmt::format("bad JSON: {}", problem);
     return false;
   }
@@ -86,6 +136,7 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
     }
     d.label_passes = by_text ? label.value == f.label_equals : value >= f.label_at_least;
   }
+  if (!f.source.empty() && !find_source(members_[4], f.source, d.source, why)) return false;
   if (!f.url.empty() && members_[3].kind == JsonMember::Kind::string) d.url = members_[3].value;
   d.text = text.value, d.text_raw = text.raw, d.line = line;
   return true;
@@ -94,8 +145,17 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
 RecordProblem DocumentReader::bad(const Row& row, RecordProblem p, const std::string& why, ReadCounts& counts) const {
   const InputFile& file = inputs_.files[row.file];
   if (policy_.stop_on_bad) fail("{}:{}: {}", file.path.string(), row.row + 1, why);
-  counts.example(file, row.row, why);
+  counts.example(row.file, file, row.row, why);
   return p;
+}
+
+// URL and date; bytes that are not UTF-8 become U+FFFD, and the document stays.
+void DocumentReader::read_origin(std::string_view head, DocumentView& d) {
+  if (head.empty()) return;
+  if (text::utf8_error(head) != head.npos) head_ = text::utf8_lossy(head), head = head_;
+  const size_t cut = head.find('\n');
+  d.url = head.substr(0, cut);
+  d.date = head.substr(cut + 1, head.size() - cut - 2);
 }
 
 RecordProblem DocumentReader::document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts) {
@@ -108,6 +168,9 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
     case RecordProblem::blank:
     case RecordProblem::not_text:
       return row.problem;
+    case RecordProblem::response:
+      return bad(row, row.problem,
+                 "a WARC response: text is not extracted from HTML; use the WET file, or extract it before", counts);
     default:
       return bad(row, row.problem,
                  row.problem == RecordProblem::cut ? "the file ends inside this record" : "longer than a row may be",
@@ -117,9 +180,13 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
   const size_t error = is_ascii(bytes) ? bytes.npos : text::utf8_error(bytes);
   std::string_view sound = bytes;
   if (error != bytes.npos) {
-    if (!policy_.replace_utf8)
-      return bad(row, RecordProblem::bad_utf8, fmt::format("not valid UTF-8 at byte {} of the record", error),
+    if (!policy_.replace_utf8) {
+      const bool wide = row.row == 0 && (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"));
+      return bad(row, RecordProblem::bad_utf8,
+                 wide ? "the file is UTF-16: convert it to UTF-8"
+                      : fmt::format("not valid UTF-8 at byte {} of the record", error),
                  counts);
+    }
     mended_ = text::utf8_lossy(bytes);
     sound = mended_;
     d.replaced = true;
@@ -130,8 +197,10 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
     if (!read_members(sound, d, why, p)) return bad(row, p, why, counts);
   } else {
     d.text = sound;
+    read_origin(block.head(row), d);
   }
   if (d.replaced) ++counts.replaced;
+  if (d.mended) ++counts.mended;
   return RecordProblem::none;
 }
 

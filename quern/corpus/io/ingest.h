@@ -13,8 +13,9 @@ namespace quern::corpus {
 // Which members of a JSON line are read, for one source.
 struct FieldMap {
   std::string text = "text";
-  std::string score;  // empty: none
-  std::string url;    // where the document comes from; empty: none
+  std::string score;   // empty: none
+  std::string source;  // whose value names the source, one of Inputs::sources; empty: the file does
+  std::string url;     // where the document comes from; empty: none
   // A label that decides whether the document may be in the corpus: equal to a text, or a number of at least so much.
   std::string label;
   std::string label_equals;
@@ -25,17 +26,22 @@ struct DocumentView {
   uint64_t id = 0, number = 0;  // number: of the row, over all inputs
   uint32_t source = 0;
   std::string_view text;
-  std::string_view line;      // the JSON line as it came; empty for other forms
-  std::string_view url;       // empty: not known
-  std::string_view text_raw;  // the text field's value within the line, with its quotes
+  std::string_view line;       // the JSON line as it came; empty for other forms
+  std::string_view url, date;  // empty: not known; date: when the page was fetched
+  std::string_view text_raw;   // the text field's value within the line, with its quotes
   double score = 0;
   bool label_passes = true;
   bool replaced = false;  // U+FFFD was put in
+  bool mended = false;    // `line` is not quite as it came (mend_json_line)
 };
 
 // The document as a line of output, with `text` for its text: JSON lines keep all their members as they came, other
-// forms become {"id", "text"}.
+// forms become {"id", "url", "date", "text"}, with what is known.
 void append_document(const DocumentView& d, std::string_view text, std::string& lines);
+
+enum class SourceMember { added, same, other };
+// Writes `source` into the line of output that begins at `from`, as its last member; a member of that name stays.
+SourceMember add_source(const std::string& field, const std::string& source, size_t from, std::string& lines);
 
 class DocumentReader {
  public:
@@ -50,13 +56,11 @@ class DocumentReader {
       DocumentView d;
       d.number = block.first + i;
       const RecordProblem p = document(block, row, d, counts);
-      ++counts.rows;
-      ++counts.problems[static_cast<int>(p)];
+      counts.count(row.file, p);
       if (p != RecordProblem::none) {
         problem(d.number, p);
         continue;
       }
-      ++counts.documents;
       counts.text_bytes += d.text.size();
       f(static_cast<const DocumentView&>(d));
     }
@@ -69,12 +73,15 @@ class DocumentReader {
   const Inputs& inputs_;
   ReadPolicy policy_;
   bool read_members(std::string_view line, DocumentView& d, std::string& why, RecordProblem& p);
+  bool find_source(const JsonMember& m, const std::string& field, uint32_t& source, std::string& why) const;
+  void read_origin(std::string_view head, DocumentView& d);
+  const char* read_json(std::string_view& line, DocumentView& d);
 
   std::vector<FieldMap> fields_;
   std::vector<std::vector<std::string>> names_;  // text, score, label, url: empty names match nothing
   std::vector<JsonMember> members_;
   std::vector<char> scratch_;
-  std::string mended_;
+  std::string mended_, mended_line_, head_;
 };
 
 }  // namespace quern::corpus

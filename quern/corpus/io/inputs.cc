@@ -1,11 +1,14 @@
 #include "quern/corpus/io/inputs.h"
 
+#include <glob.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
 
 #include "quern/base/error.h"
 #include "quern/corpus/io/parquet.h"
+#include "quern/corpus/io/run_manifest.h"
 
 namespace quern::corpus {
 namespace {
@@ -42,7 +45,47 @@ uint32_t source_index(Inputs& in, const std::string& name) {
   return static_cast<uint32_t>(at - in.sources.begin());
 }
 
-void add(Inputs& in, const std::string& path_word, uint32_t source, std::optional<InputForm> form) {
+bool is_saved_index(const fs::path& folder) {  // of deduplication
+  return fs::is_regular_file(folder / "index.json") && fs::is_regular_file(folder / "records");
+}
+
+bool is_within(const fs::path& folder, const fs::path& outer) {
+  if (outer.empty()) return false;
+  const fs::path inside = fs::weakly_canonical(folder).lexically_relative(fs::weakly_canonical(outer));
+  return !inside.empty() && *inside.begin() != "..";
+}
+
+// What runs that wrote in `folder` list and is no row: files, and folders of later stages.
+void add_by_products(const fs::path& folder, const fs::path& own, std::set<fs::path>& found) {
+  std::vector<fs::path> manifests;
+  for (const auto& e : fs::directory_iterator(folder)) {
+    const fs::path& path = e.path();
+    if (e.is_directory() && is_saved_index(path)) found.insert(path);
+    if (const auto files = e.is_directory() ? unfinished_files(path) : std::nullopt) {
+      if (!is_within(folder, own))
+        fail("{}: an unfinished corpus run wrote there, and its rows are not complete: finish it, or name the files",
+             folder.string());
+      found.insert(path);
+      for (const OwnedFile& f : *files) found.insert(folder / f.name);
+    }
+    const bool tokens = path.extension() == ".json" && fs::exists(fs::path(path).replace_extension(".idx"));
+    if (tokens || path.filename() == "manifest.json") {
+      manifests.push_back(path);
+    }
+  }
+  for (const fs::path& manifest : manifests) {
+    const auto files = manifest_files(manifest);
+    if (!files) continue;
+    found.insert(manifest);
+    for (const OwnedFile& f : *files) {
+      const fs::path inner = fs::path(f.name).parent_path();
+      if (!f.rows) found.insert(folder / (inner.empty() ? fs::path(f.name) : inner));
+    }
+  }
+}
+
+void add(Inputs& in, const std::string& path_word, uint32_t source, std::optional<InputForm> form,
+         const fs::path& own) {
   const fs::path path(path_word);
   if (!fs::exists(path)) fail("{}: no such file or folder", path_word);
   if (!fs::is_directory(path)) {
@@ -56,8 +99,21 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
     return;
   }
   const size_t before = in.files.size();
-  for (const auto& e : fs::recursive_directory_iterator(path)) {
+  std::set<fs::path> by_products;
+  add_by_products(path, own, by_products);
+  for (auto at = fs::recursive_directory_iterator(path); at != fs::recursive_directory_iterator(); ++at) {
+    const fs::directory_entry& e = *at;
+    if (e.is_directory() && by_products.contains(e.path())) {
+      in.by_products.push_back(e.path().string());
+      at.disable_recursion_pending();
+    } else if (e.is_directory()) {
+      add_by_products(e.path(), own, by_products);
+    }
     if (!e.is_regular_file()) continue;
+    if (by_products.contains(e.path())) {
+      in.by_products.push_back(e.path().string());
+      continue;
+    }
     const std::optional<InputForm> f = form ? form : form_by_name(e.path());
     if (f)
       in.files.push_back({e.path(), source, *f, e.file_size()});
@@ -67,6 +123,18 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
   if (in.files.size() == before)
     fail("{}: contains no readable file (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or .parquet)",
          path_word);
+}
+
+// The paths that a pattern with *, ? or […] stands for, sorted; a path that exists is itself, whatever is in its name.
+std::vector<std::string> matching_paths(const std::string& word) {
+  if (word.find_first_of("*?[") == word.npos || fs::exists(word)) return {word};
+  glob_t found{};
+  const int code = ::glob(word.c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
+  ::globfree(&found);
+  if (code != 0 && code != GLOB_NOMATCH) fail("{}: a folder of this pattern cannot be read", word);
+  if (paths.empty()) fail("{}: no file or folder matches this pattern", word);
+  return paths;
 }
 
 }  // namespace
@@ -95,14 +163,17 @@ Json Inputs::json() const {
   return list;
 }
 
-Inputs find_inputs(std::span<const std::string> words, const std::string& form, const std::string& source) {
+Inputs find_inputs(std::span<const std::string> words, const std::string& form, const std::string& source,
+                   const fs::path& own) {
   Inputs in;
   const std::optional<InputForm> forced = forced_form(form);
   for (const std::string& word : words) {
     const size_t cut = word.find('=');
     const bool named = source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !fs::exists(word);
-    const std::string name = named ? word.substr(0, cut) : source.empty() ? "input" : source;
-    add(in, named ? word.substr(cut + 1) : word, source_index(in, name), forced);
+    const std::string name = named ? word.substr(0, cut) : source.empty() ? kUnnamedSource : source;
+    const uint32_t index = source_index(in, name);
+    for (const std::string& path : matching_paths(named ? word.substr(cut + 1) : word))
+      add(in, path, index, forced, own);
   }
   check_inputs(in);
   return in;
@@ -113,6 +184,7 @@ void check_inputs(Inputs& in) {
     return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();
   });
   std::sort(in.skipped.begin(), in.skipped.end());
+  std::sort(in.by_products.begin(), in.by_products.end());
   std::set<fs::path> seen;
   in.notes.clear();
   for (const InputFile& f : in.files)

@@ -27,8 +27,9 @@ struct InputFile {
 struct Inputs {
   std::vector<std::string> sources;
   std::vector<InputFile> files;
-  std::vector<std::string> skipped;  // files in named folders whose ending says nothing
-  std::vector<std::string> notes;    // what else is left out: columns of Parquet files
+  std::vector<std::string> skipped;           // files in named folders whose ending says nothing
+  std::vector<std::string> by_products = {};  // what earlier runs wrote beside their rows, in named folders
+  std::vector<std::string> notes;             // what else is left out: columns of Parquet files
   // Numbers of the rows behind each source's last, when files hold several sources in order; empty: a file holds one.
   std::vector<uint64_t> source_ends = {};
   uint32_t source_of(const InputFile& file, uint64_t number) const;
@@ -37,14 +38,19 @@ struct Inputs {
 };
 
 // `form`: "auto" (by the file's ending, .gz and .zst apart) or jsonl, text, warc, parquet.
+// A folder in which a corpus run wrote gives the rows that its manifest lists, and not its by-products (rejects,
+// reasons, the manifest, later stages); one with an unfinished run is an Error, unless it is `own`, the output folder
+// of the run that asks. A file named by itself is read.
+// A word may be a pattern, as the shell has them: web=crawl/2024-*/part-?.jsonl.
 // `source`: names those words that name none, and words are paths only when it is given.
 Inputs find_inputs(std::span<const std::string> words, const std::string& form = "auto",
-                   const std::string& source = "");
+                   const std::string& source = "", const std::filesystem::path& own = {});
 void check_inputs(Inputs& inputs);  // sorts; no file twice, not too many, not none
 
 constexpr uint64_t document_id(uint32_t source, uint32_t file, uint64_t row) {
   return uint64_t{source} << 56 | uint64_t{file} << 36 | row;
 }
+constexpr const char* kUnnamedSource = "input";
 constexpr uint32_t kMaxSources = 256, kMaxFiles = 1u << 20;
 constexpr uint64_t kMaxRows = uint64_t{1} << 36;
 

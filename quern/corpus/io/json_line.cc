@@ -308,6 +308,50 @@ const char* read_json_line(std::string_view line, std::span<const std::string> n
   return LineReader(line, scratch).run(names, out);
 }
 
+namespace {
+
+// The value of \uXXXX at `at`; −1: there is no such escape.
+int escape_value(std::string_view s, size_t at) {
+  if (at + 6 > s.size() || s[at] != '\\' || s[at + 1] != 'u') return -1;
+  int v = 0;
+  for (size_t i = at + 2; i < at + 6; ++i) {
+    const int d = hex_digit(s[i]);
+    if (d < 0) return -1;
+    v = v << 4 | d;
+  }
+  return v;
+}
+constexpr bool is_high(int v) { return v >= 0xD800 && v < 0xDC00; }
+constexpr bool is_low(int v) { return v >= 0xDC00 && v < 0xE000; }
+
+}  // namespace
+
+bool mend_json_line(std::string& line) {
+  bool changed = false, in_string = false;
+  for (size_t i = 0; i < line.size();) {
+    if (in_string) {
+      const int v = line[i] == '\\' ? escape_value(line, i) : -1;
+      if (is_high(v) && is_low(escape_value(line, i + 6))) {
+        i += 12;
+      } else if (is_high(v) || is_low(v)) {
+        line.replace(i, 6, "\\ufffd"), changed = true;
+        i += 6;
+      } else {
+        in_string = line[i] != '"';
+        i += line[i] == '\\' ? 2 : 1;
+      }
+      continue;
+    }
+    bool found = false;
+    for (const std::string_view word : {"NaN", "Infinity", "-Infinity"})
+      if (!found && line.compare(i, word.size(), word) == 0) line.replace(i, word.size(), "null"), found = true;
+    changed = changed || found;
+    in_string = line[i] == '"';
+    i += found ? 4 : 1;
+  }
+  return changed;
+}
+
 void append_json_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';

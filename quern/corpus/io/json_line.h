@@ -21,6 +21,10 @@ struct JsonMember {
 const char* read_json_line(std::string_view line, std::span<const std::string> names, std::span<JsonMember> out,
                            char* scratch);
 
+// What Python's json module writes and JSON does not have, made JSON in place: NaN, Infinity and -Infinity become null,
+// and the escape of half a surrogate pair becomes \ufffd. Whether `line` changed; it is not validated otherwise.
+bool mend_json_line(std::string& line);
+
 void append_json_string(std::string& out, std::string_view text);  // quoted, shortest escapes, UTF-8 as it is
 
 }  // namespace quern::corpus

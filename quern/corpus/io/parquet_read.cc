@@ -6,6 +6,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
+#include "quern/corpus/io/brotli.h"
 #include "quern/corpus/io/json_line.h"
 #include "quern/corpus/io/lz4.h"
 #include "quern/corpus/io/parquet.h"
@@ -197,6 +198,9 @@ class ColumnCursor {
       case Codec::zstd:
         stream = decompress_zstd(std::make_unique<PackedBytes>(packed), name_);
         break;
+      case Codec::brotli:
+        decompress_brotli(packed, n, to);
+        break;
       case Codec::lz4:
         decompress_lz4_sized(packed, n, to);
         break;
@@ -204,8 +208,8 @@ class ColumnCursor {
         decompress_lz4(packed, n, to);
         break;
       default:
-        fail("{}: column '{}' is compressed with {}; expected none, snappy, gzip, lz4, lz4_raw or zstd", name_,
-             schema_.name, name_of(chunk_.codec));
+        fail("{}: column '{}' is compressed with {}; expected none, snappy, gzip, brotli, lz4, lz4_raw or zstd",
+             name_, schema_.name, name_of(chunk_.codec));
     }
     if (stream) {
       to.resize(n + 1);

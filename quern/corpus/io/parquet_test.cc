@@ -11,6 +11,7 @@
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
+#include "quern/corpus/io/brotli.h"
 #include "quern/corpus/io/inputs.h"
 #include "quern/corpus/io/lz4.h"
 #include "quern/corpus/io/parquet.h"
@@ -79,9 +80,16 @@ TEST_F(ParquetTest, PyarrowsFilesGiveTheirRows) {
 }
 
 TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
-  EXPECT_NE(message_of([] {
-              lines_of(kFiles / "brotli.parquet");
-            }).find("compressed with brotli; expected none, snappy, gzip, lz4, lz4_raw or zstd"),
+  // The footer says that the chunk is packed by method 4, Brotli; now it says 3, LZO.
+  std::string packed = read_file(kFiles / "brotli.parquet");
+  const std::string codec("text\x15\x08", 6);
+  const size_t in_footer = packed.find(codec);
+  ASSERT_NE(in_footer, packed.npos);
+  packed[in_footer + 5] = 6;
+  write_file(root_ / "lzo.parquet", packed);
+  EXPECT_NE(message_of([&] {
+              lines_of(root_ / "lzo.parquet");
+            }).find("compressed with lzo; expected none, snappy, gzip, brotli, lz4, lz4_raw or zstd"),
             std::string::npos);
   // The head of a page says that its values share beginnings (7); now it says 4, which nobody writes.
   std::string bytes = read_file(kFiles / "deltas.parquet");
@@ -93,8 +101,35 @@ TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
   EXPECT_NE(message_of([&] { lines_of(root_ / "four.parquet"); }).find("encoding 4"), std::string::npos);
 }
 
+TEST_F(ParquetTest, BrotliIsRead) {
+  std::string expected;
+  for (int i = 0; i < 50; ++i) expected += "{\"text\":\"a\"}\n{\"text\":\"b\"}\n";
+  EXPECT_EQ(lines_of(kFiles / "brotli.parquet"), expected);
+}
+
+// "hello hello hello hello\n" two thousand times, by Python's brotli module.
+TEST(Brotli, DamageIsAnError) {
+  const std::string packed(
+      "\x1b\x7f\xbb\xf8\x8d\x94\x6e\xde\x44\x55\x86\xd6\x0a\x20\x6c\x6f\x4a\x9e\xc7\xea\x80\x13\xb8\x5a\x45\x66\x01"
+      "\x08",
+      28);
+  constexpr size_t kBytes = 48000;
+  std::string text;
+  decompress_brotli(packed, kBytes, text);
+  ASSERT_EQ(text.size(), kBytes);
+  for (size_t i = 0; i < kBytes; i += 24) ASSERT_EQ(text.substr(i, 24), "hello hello hello hello\n") << i;
+  EXPECT_NE(message_of([&] { decompress_brotli(packed, kBytes - 1, text); }).find("more than 47999 bytes"),
+            std::string::npos);
+  for (size_t n = 0; n < packed.size(); ++n)
+    EXPECT_NE(message_of([&] { decompress_brotli(packed.substr(0, n), kBytes, text); }).find("cut short"),
+              std::string::npos)
+        << n;
+  EXPECT_NE(message_of([&] { decompress_brotli(packed + "x", kBytes, text); }).find("1 bytes after its end"),
+            std::string::npos);
+}
+
 TEST_F(ParquetTest, CutAnywhereIsAnError) {
-  for (const char* name : {"snappy", "zstd", "v2"}) {
+  for (const char* name : {"snappy", "zstd", "v2", "brotli"}) {
     const std::string whole = read_file(kFiles / fmt::format("{}.parquet", name));
     for (size_t n = 0; n < whole.size(); n += 97) {
       write_file(root_ / "cut.parquet", whole.substr(0, n));

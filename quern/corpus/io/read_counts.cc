@@ -1,40 +1,111 @@
 // What was counted while documents were read, and the names of what records can be wrong by.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "quern/base/error.h"
 #include "quern/corpus/io/blocks.h"
 
 namespace quern::corpus {
 namespace {
 
-constexpr size_t kMaxExamples = 8;
+constexpr uint64_t kMaxExamples = 8, kMaxBadFiles = 8;  // of a file; files
 
-constexpr const char* kProblemNames[kRecordProblems] = {"none",     "blank",    "bad_json", "no_text",
-                                                        "bad_utf8", "too_long", "not_text", "cut"};
+constexpr const char* kProblemNames[kRecordProblems] = {"none",     "blank",    "bad_json", "no_text", "bad_utf8",
+                                                        "too_long", "not_text", "cut",      "response"};
 
 }  // namespace
 
 const char* record_problem_name(RecordProblem p) { return kProblemNames[static_cast<int>(p)]; }
 
-void ReadCounts::add(const ReadCounts& o) {
-  rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced;
-  for (int i = 0; i < kRecordProblems; ++i) problems[i] += o.problems[i];
-  for (const std::string& e : o.examples)
-    if (examples.size() < kMaxExamples) examples.push_back(e);
+FileRows& ReadCounts::of_file(uint64_t file) {
+  if (files.empty() || files.back().file < file) return files.emplace_back(FileRows{file});
+  const auto at = std::ranges::lower_bound(files, file, {}, &FileRows::file);
+  return at->file == file ? *at : *files.insert(at, FileRows{file});
 }
 
-void ReadCounts::example(const InputFile& file, uint64_t row, const std::string& why) {
-  if (examples.size() < kMaxExamples) examples.push_back(fmt::format("{}:{}: {}", file.path.string(), row + 1, why));
+// Which are kept depends on the order of the rows alone, not on how they were cut into blocks and ranks.
+void ReadCounts::keep(const BadRow& row) {
+  uint64_t same = 0, others = 0;
+  std::optional<uint64_t> last;
+  for (const BadRow& e : examples)
+    same += e.file == row.file, others += e.file != row.file && e.file != last, last = e.file;
+  if (same < kMaxExamples && (same > 0 || others < kMaxBadFiles)) examples.push_back(row);
+}
+
+void ReadCounts::add(const ReadCounts& o) {
+  rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced, mended += o.mended;
+  for (int i = 0; i < kRecordProblems; ++i) problems[i] += o.problems[i];
+  for (const BadRow& e : o.examples) keep(e);
+  for (const FileRows& f : o.files) {
+    FileRows& mine = of_file(f.file);
+    mine.documents += f.documents, mine.bad += f.bad;
+  }
+}
+
+void ReadCounts::example(uint64_t index, const InputFile& file, uint64_t row, const std::string& why) {
+  keep({index, fmt::format("{}:{}: {}", file.path.string(), row + 1, why)});
+}
+
+void ReadCounts::count(uint64_t file, RecordProblem p) {
+  ++rows, ++problems[static_cast<int>(p)];
+  if (p == RecordProblem::none)
+    ++documents, ++of_file(file).documents;
+  else if (is_bad(p))
+    ++of_file(file).bad;
+}
+
+uint64_t ReadCounts::bad() const {
+  uint64_t n = 0;
+  for (const FileRows& f : files) n += f.bad;
+  return n;
 }
 
 Json ReadCounts::json() const {
   Json j = Json::object();
   j.set("rows", static_cast<int64_t>(rows)), j.set("documents", static_cast<int64_t>(documents));
   j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
+  j.set("json_fixed", static_cast<int64_t>(mended));
   for (int i = 1; i < kRecordProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
   Json list = Json::array();
-  for (const std::string& e : examples) list.push(Json(e));
+  for (const BadRow& e : examples) list.push(Json(e.text));
   j.set("examples", std::move(list));
   return j;
+}
+
+Json inputs_json(const Inputs& inputs, const ReadCounts& read) {
+  Json list = inputs.json();
+  auto at = read.files.begin();
+  for (size_t i = 0; i < list.items().size(); ++i) {
+    const bool known = at != read.files.end() && at->file == i;
+    list.items()[i].set("documents", known ? static_cast<int64_t>(at->documents) : int64_t{0});
+    list.items()[i].set("invalid", known ? static_cast<int64_t>(at->bad) : int64_t{0});
+    at += known;
+  }
+  return list;
+}
+
+std::vector<std::string> lost_inputs(const Inputs& inputs, const ReadCounts& read,
+                                     const std::vector<std::string>& damaged) {
+  std::vector<std::string> lost;
+  auto at = read.files.begin();
+  for (size_t i = 0; i < inputs.files.size(); ++i) {
+    const std::string path = inputs.files[i].path.string();
+    const bool known = at != read.files.end() && at->file == i;
+    const bool broken = std::ranges::any_of(
+        damaged, [&](const std::string& d) { return d.starts_with(path + ":") || d.starts_with(path + " "); });
+    if (known ? at->documents == 0 : broken) lost.push_back(path);
+    at += known;
+  }
+  return lost;
+}
+
+void refuse_when_all_is_lost(const Inputs& inputs, const ReadCounts& read, const std::vector<std::string>& damaged) {
+  if (read.documents > 0 || (read.bad() == 0 && damaged.empty())) return;
+  fail("no document could be read from {} input files; {}: {}", inputs.files.size(),
+       read.examples.empty() ? "the first damage" : "the first invalid record",
+       read.examples.empty() ? damaged[0] : read.examples[0].text);
 }
 
 }  // namespace quern::corpus

@@ -186,7 +186,8 @@ TEST(Ingest, BadRowsAreCountedOrStop) {
     EXPECT_EQ(s.ids.back(), document_id(0, 0, 7));
     EXPECT_EQ(s.counts.json().at("bad_json").as_int(), 1);
     ASSERT_FALSE(s.counts.examples.empty());
-    EXPECT_NE(s.counts.examples[0].find("x.jsonl:3: member 'text'"), std::string::npos) << s.counts.examples[0];
+    EXPECT_NE(s.counts.examples[0].text.find("x.jsonl:3: member 'text'"), std::string::npos)
+        << s.counts.examples[0].text;
   }
   policy.replace_utf8 = true;
   EXPECT_EQ(read_all({f / "x.jsonl"}, policy).texts[1], "\xEF\xBF\xBD");
@@ -206,8 +207,8 @@ TEST(Ingest, WhatTheTextIsInsteadIsNamed) {
     write_file(f / "x.jsonl", fmt::format("{{\"text\":{}}}\n", value));
     const Seen s = read_all({f / "x.jsonl"}, {}, 100);
     ASSERT_EQ(s.counts.examples.size(), 1u) << value;
-    EXPECT_TRUE(s.counts.examples[0].ends_with(fmt::format("x.jsonl:1: member 'text' is {}", why)))
-        << s.counts.examples[0];
+    EXPECT_TRUE(s.counts.examples[0].text.ends_with(fmt::format("x.jsonl:1: member 'text' is {}", why)))
+        << s.counts.examples[0].text;
   }
 }
 

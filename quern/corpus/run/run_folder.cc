@@ -4,14 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "quern/base/error.h"
 #include "quern/base/file_lock.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/io/hashing.h"
+#include "quern/corpus/io/run_manifest.h"
 
 namespace quern::corpus {
 
@@ -46,12 +50,29 @@ void clear_interrupted(const fs::path& out, const std::vector<std::string>& name
   std::vector<fs::path> left;
   for (const auto& e : fs::directory_iterator(out))
     for (const std::string& name : names) {
-      const std::string file = e.path().filename().string(), part = name + ".part";
-      if (file.size() > part.size() && file.starts_with(part) &&
-          file.find_first_not_of("0123456789", part.size()) == file.npos)
-        left.push_back(e.path());
+      const std::string file = e.path().filename().string();
+      if (file.size() > name.size() + 5 && is_name_or_part(file, name)) left.push_back(e.path());
     }
   for (const auto& file : left) fs::remove(file);
+}
+
+bool is_listed(const std::vector<OwnedFile>& files, const std::string& name) {
+  return std::ranges::any_of(files, [&](const OwnedFile& f) { return is_name_or_part(name, f.name); });
+}
+
+// The files of a run and of its later stages, as its manifest or its list of the moment names them.
+void collect_files(const fs::path& manifest, std::vector<fs::path>& files, std::vector<fs::path>& unfinished) {
+  const fs::path folder = manifest.parent_path(), work = unfinished_of(manifest);
+  std::vector<OwnedFile> owned = manifest_files(manifest).value_or(std::vector<OwnedFile>());
+  if (const auto more = unfinished_files(work)) {
+    owned.insert(owned.end(), more->begin(), more->end());
+    unfinished.push_back(work);
+  }
+  for (const OwnedFile& f : owned) {
+    if (fs::is_regular_file(folder / f.name)) files.push_back(folder / f.name);
+    if (f.name.ends_with(".json") && folder / f.name != manifest) collect_files(folder / f.name, files, unfinished);
+  }
+  if (fs::exists(manifest)) files.push_back(manifest);
 }
 
 }  // namespace
@@ -73,7 +94,49 @@ void refuse_finished(const fs::path& out) {
     const int lock = lock_folder(folder, {});
     if (lock >= 0) fs::remove_all(folder), ::close(lock);
   }
-  fail("{} already contains a manifest.json: name another folder", out.string());
+  fail("{} already contains a manifest.json: name another folder, or ask for its earlier run to be overwritten",
+       out.string());
+}
+
+void remove_finished(const fs::path& out, const Inputs& inputs) {
+  const fs::path manifest = out / "manifest.json";
+  if (!fs::exists(manifest)) return;
+  if (!manifest_files(manifest))
+    fail("{} is not the manifest of a corpus run that lists its files: nothing was removed", manifest.string());
+  std::vector<fs::path> files, unfinished;
+  collect_files(manifest, files, unfinished);
+  const std::set<fs::path> known(files.begin(), files.end()), work(unfinished.begin(), unfinished.end());
+  std::set<fs::path> folders;
+  for (auto e = fs::recursive_directory_iterator(out); e != fs::recursive_directory_iterator(); ++e) {
+    if (e->path() == out / RunFolder::kName || work.contains(e->path())) {
+      e.disable_recursion_pending();
+    } else if (e->is_directory() && !e->is_symlink()) {
+      folders.insert(e->path());
+    } else if (!known.contains(e->path())) {
+      fail("{} holds {}, which its manifest does not name: move it away or name another folder; nothing was removed",
+           out.string(), e->path().lexically_relative(out).string());
+    }
+  }
+  std::set<fs::path> same;
+  for (const fs::path& f : files) same.insert(fs::weakly_canonical(f));
+  for (const InputFile& f : inputs.files)
+    if (same.contains(fs::weakly_canonical(f.path)))
+      fail(
+          "{} is an input and belongs to the run that is to be overwritten: name another folder; nothing was removed",
+          f.path.string());
+  std::erase(files, manifest);
+  for (const fs::path& f : files) fs::remove(f);
+  for (const fs::path& f : unfinished) fs::remove_all(f);
+  for (auto f = folders.rbegin(); f != folders.rend(); ++f)
+    if (fs::is_empty(*f)) fs::remove(*f);
+  fs::remove_all(out / RunFolder::kName);
+  fs::remove(manifest);  // last: until then the folder is that of a finished run
+}
+
+Json write_manifest(const fs::path& out, const Json& manifest, const std::vector<std::string>& later) {
+  Json whole = with_files(manifest, out / RunFolder::kName, later);
+  write_file(out / "manifest.json", whole.dump(2) + "\n");
+  return whole;
 }
 
 fs::path RunFolder::of_rank(int r) const { return ranks_.alone() ? root_ : root_ / fmt::format("rank-{:03}", r); }
@@ -81,13 +144,18 @@ fs::path RunFolder::of_rank(int r) const { return ranks_.alone() ? root_ : root_
 RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, const RunNames& names)
     : ranks_(ranks), root_(out / names.folder), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
   if (ranks_.first()) {
-    fs::create_directories(root_);
+    fs::create_directories(out);
+    made_ = fs::create_directory(root_);
     lock_ = lock_folder(root_, kLockPatience);
     if (lock_ < 0) fail("{} is being written by another process", root_.string());
-    clear_interrupted(out, names.whole_files);
+    if (!made_ || !names.whole_folder) clear_interrupted(out, names.whole_files);
     // A run of one rank has its state here, one of more ranks does not.
     const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
-    if (other) discarded_ = true, clear(root_);
+    if (other) {
+      discarded_ = true;
+      for (const auto& e : fs::directory_iterator(root_))
+        if (e.path().filename() != "files") fs::remove_all(e.path());
+    }
   }
   ranks_.barrier();
   fs::create_directories(folder_);
@@ -102,8 +170,35 @@ RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, con
   discarded_ = ranks_.any(discarded_);
   if (ranks_.any(state_.is_null())) {
     state_ = Json();
-    clear(folder_);
+    if (ranks_.first()) start_over(out, names);
+    ranks_.barrier();
+    if (!ranks_.first()) clear(folder_);
   }
+}
+
+// Lists are for files that lie in `out` itself; a folder of that name, of a saved index, is left alone.
+void RunFolder::start_over(const fs::path& out, const RunNames& names) {
+  const std::vector<OwnedFile> listed = unfinished_files(root_).value_or(std::vector<OwnedFile>());
+  std::vector<fs::path> own;
+  std::string other;
+  for (const auto& e : fs::directory_iterator(out)) {
+    if (!names.whole_folder || e.path() == root_) continue;
+    const std::string name = e.path().filename().string();
+    if (!is_listed(listed, name))
+      other = other.empty() ? name : std::min(other, name);
+    else if (e.is_regular_file())
+      own.push_back(e.path());
+  }
+  if (!other.empty()) {
+    ::close(std::exchange(lock_, -1));
+    if (made_) fs::remove_all(root_);
+    fail("{} holds {}, which no corpus run that can be resumed wrote: name a new or an empty folder", out.string(),
+         other);
+  }
+  for (const fs::path& file : own) fs::remove(file);
+  fs::remove(root_ / "files");
+  clear(folder_);
+  for (const std::string& name : names.whole_files) list_file(root_, {name});
 }
 
 RunFolder::~RunFolder() {

@@ -2,7 +2,8 @@
 // and state.json, which says how much of them is valid and is replaced atomically. A state belongs to an identity
 // (configuration, inputs, number of ranks); one of another identity is discarded. One run at a time: the folder is
 // locked. It is deleted when the run is done. Ranks have a subfolder each, rank-000 …, and resume only if all of them
-// can.
+// can. It also lists the files that the run makes in DIR (run_manifest.h): a run that starts over removes those, and
+// refuses a folder that holds anything else.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -24,6 +25,7 @@ struct RunNames {
   std::string folder = "unfinished";  // RunFolder::kName
   // Written at once and renamed (write_file), nobody else's: the next run removes what a killed one left of them.
   std::vector<std::string> whole_files = {"manifest.json"};
+  bool whole_folder = true;  // the output folder is this run's alone; false: it shares it, as PREFIX.* does
 };
 
 // Reads a part of a saved state, written by write_value (config.h): every field must be present, further keys are not read.
@@ -51,16 +53,25 @@ class RunFolder {
   void remove();  // the run is done; all ranks call it
 
  private:
+  void start_over(const std::filesystem::path& out, const RunNames& names);
   Ranks ranks_;
   std::filesystem::path root_, folder_;
   std::string identity_;
   Json state_;
-  bool discarded_ = false;
+  bool discarded_ = false, made_ = false;  // made_: the folder of its progress is new
   int lock_ = -1;
 };
 
 // Makes the folder; one that holds a finished run (manifest.json) is an Error. What a run that was killed in its last
 // moment left beside its manifest goes, unless somebody is at work there.
 void refuse_finished(const std::filesystem::path& out);
+// Removes the finished run of the folder: exactly what its manifest names, with the output of later stages. An Error,
+// and nothing is removed, when the folder holds anything else, when its manifest is another's, or when one of the
+// files is an input. A folder without a manifest is left alone.
+void remove_finished(const std::filesystem::path& out, const Inputs& inputs);
+// Writes manifest.json, which ends the run at work there: with the files that it made, and the manifests of `later`
+// stages.
+Json write_manifest(const std::filesystem::path& out, const Json& manifest,
+                    const std::vector<std::string>& later = {});
 
 }  // namespace quern::corpus

@@ -102,6 +102,7 @@ ScanReport scan_documents(const Inputs& inputs, const ScanOptions& o, Make&& mak
       });
   note(end);
   report.damaged = blocks.damaged();
+  refuse_when_all_is_lost(inputs, report.read, report.damaged);
   return report;
 }
 

@@ -2,46 +2,19 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "quern/base/error.h"
 #include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/run/run_folder.h"
 
 namespace quern::corpus {
-namespace {
-
-// NAME-00000.jsonl.zst for part, reject and sketch, clusters.jsonl.zst, each also with .part (and the number of a
-// process); reasons.jsonl; spill files between their making and losing their name.
-bool is_output(std::string name) {
-  if (const size_t at = name.rfind(".part");
-      at != name.npos && name.find_first_not_of("0123456789", at + 5) == name.npos)
-    name.resize(at);
-  if (name == "clusters.jsonl.zst" || name == "reasons.jsonl" || (name.starts_with("spill-") && name.size() == 12))
-    return true;
-  if (name.starts_with("part-") && name.ends_with(".parquet") && name.size() == 18) return true;
-  for (const std::string prefix : {"part-", "reject-", "sketch-"})
-    if (name.starts_with(prefix) && name.ends_with(".jsonl.zst")) {
-      const std::string number = name.substr(prefix.size(), name.size() - prefix.size() - 10);
-      return number.size() >= 5 && number.find_first_not_of("0123456789") == number.npos;
-    }
-  return false;
-}
-
-}  // namespace
-
 namespace fs = std::filesystem;
 
-void prepare_output(const fs::path& folder) {
-  refuse_finished(folder);
-  std::vector<fs::path> left;
-  for (const auto& e : fs::directory_iterator(folder))
-    if (e.is_regular_file() && is_output(e.path().filename().string())) left.push_back(e.path());
-  for (const auto& file : left) fs::remove(file);
-}
+void prepare_output(const fs::path& folder) { refuse_finished(folder); }
 
 ShardWriter::ShardWriter(fs::path folder, std::string name, int level, uint64_t bytes, const ShardPosition& from)
     : folder_(std::move(folder)), name_(std::move(name)), level_(level), bytes_(bytes), p_(from) {
@@ -69,6 +42,7 @@ void ShardWriter::open(const char* how) {
 void ShardWriter::begin() {
   names_.push_back(fmt::format("{}-{:05}.jsonl.zst", name_, names_.size()));
   file_ = folder_ / names_.back();
+  list_file(folder_ / RunFolder::kName, {names_.back(), name_ != "reject" && name_ != "sketch"});
   open("wb");
   ++p_.begun;
   p_.open = true, p_.unpacked = 0, p_.packed = 0;

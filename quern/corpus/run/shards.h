@@ -1,6 +1,6 @@
 // Shard files NAME-00000.jsonl.zst, NAME-00001 … of bounded size, written frame by frame. There is always at least
 // one, possibly empty. The last is FILE.part until it is complete; a writer can continue where another process
-// stopped.
+// stopped. Each is listed as the run's before it is made (run_manifest.h).
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -11,8 +11,8 @@
 
 namespace quern::corpus {
 
-// Makes the folder. One that holds a finished run (manifest.json) is refused; what a run that died left of the files
-// named here is removed, so that its parts never mix with those of the next.
+// For a stage that starts from the beginning, behind its StageRun, which has removed what a run that died listed and
+// refused a folder with anything else: one that holds a finished run is refused.
 void prepare_output(const std::filesystem::path& folder);
 
 struct ShardPosition {

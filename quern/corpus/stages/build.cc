@@ -4,6 +4,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
+#include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/run/shards.h"
 
 namespace quern::corpus {
@@ -57,9 +58,9 @@ ScanOptions scan_of(std::vector<FieldMap> fields) {
   return {.fields = std::move(fields), .read = {.stop_on_bad = true, .max_row = uint64_t{1} << 30}};
 }
 
-void write_manifest(const fs::path& file, Json report, const char* key, const Json& settings) {
+Json with_settings(Json report, const char* key, const Json& settings) {
   report.set(key, settings);
-  write_file(file, report.dump(2) + "\n");
+  return report;
 }
 
 MixReport mix(const CorpusRecipe& recipe, const Inputs& in, const ScanOptions& scan, const fs::path& to,
@@ -70,7 +71,7 @@ MixReport mix(const CorpusRecipe& recipe, const Inputs& in, const ScanOptions& s
   c.line = MixedLine::text;
   c.to = WriteSettings{.level = recipe.write.level, .shard_mb = m.shard_mb}.output(to);
   return mix_corpus(in, scan, c, progress, [&](const MixReport& report) {
-    write_manifest(to / "manifest.json", report.json(), "mix", write_value(m));
+    write_manifest(to, with_settings(report.json(), "mix", write_value(m)));
   });
 }
 
@@ -82,7 +83,9 @@ TokenShardReport tokenize(const TokenizeSettings& t, const Inputs& in, const Sca
                      .prefix = prefix};
   return write_token_shards(in, text::Tokenizer::load(t.tokenizer), run, progress,
                             [&](const TokenShardReport& report) {
-                              write_manifest(prefix.string() + ".json", report.json(), "tokenize", write_value(t));
+                              const fs::path file = prefix.string() + ".json";
+                              const Json j = with_settings(report.json(), "tokenize", write_value(t));
+                              write_file(file, with_files(j, unfinished_of(file)).dump(2) + "\n");
                             });
 }
 
@@ -121,7 +124,7 @@ BuildReport run_later_stages(const CorpusRecipe& recipe, const BuildState& state
   BuildReport r;
   Inputs in = kept_documents(recipe, state.kept, out);
   std::vector<FieldMap> fields(recipe.source.size());
-  const Inputs raw = recipe.inputs();
+  const Inputs raw = recipe.inputs(out);
   for (size_t s = 0; s < fields.size(); ++s) fields[s].text = kept_field(recipe.source[s], raw);
   if (recipe.mix) {
     const fs::path mixed = out / "mixed";

@@ -2,8 +2,9 @@
 // is the JSON line the document came as, with null for its text.
 #pragma once
 #include <filesystem>
+#include <functional>
 
-#include "quern/corpus/run/scan.h"
+#include "quern/corpus/run/stage_run.h"
 
 namespace quern::corpus {
 
@@ -12,7 +13,9 @@ struct ConvertReport {
   std::vector<std::string> files;
 };
 
-ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int level, uint64_t shard_bytes,
-                            const std::filesystem::path& out, const ScanProgress& progress = {});
+// finish(report): the last thing before the run is forgotten.
+ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, const StageOutput& to,
+                            const ScanProgress& progress = {},
+                            const std::function<void(const ConvertReport&)>& finish = {});
 
 }  // namespace quern::corpus

@@ -21,7 +21,7 @@ Json manifest(const DedupTask& task, const DedupReport& r) {
   const Json config = task.config.json();
   j.set("config", config);
   j.set("config_hash", fmt::format("{:016x}", content_hash(config.dump()).low));
-  Json files = task.inputs.json();
+  Json files = inputs_json(task.inputs, r.read);
   for (size_t i = 0; i < task.inputs.files.size(); ++i)
     files.items()[i].set("xxh3", fmt::format("{:016x}", r.input_hashes.at(i) ? r.input_hashes[i]
                                                                              : file_hash(task.inputs.files[i].path)));
@@ -54,13 +54,15 @@ void refuse_input_folder(const std::vector<std::string>& words, const Inputs& in
 
 DedupOutcome run_dedup(const DedupTask& task, comm::Communicator& ranks) {
   Json m;
+  if (task.overwrite && ranks.rank() == 0) remove_finished(task.out, task.inputs);
+  Ranks(&ranks).barrier();
   DedupReport r = deduplicate(
       task.inputs, task.config, task.out, task.progress,
       [&](const DedupReport& report) {
         m = manifest(task, report);
         if (task.finish) task.finish(report);
         write_file(task.out / "report.html", corpus_html_report(m, report.samples));
-        write_file(task.out / "manifest.json", m.dump(2) + "\n");
+        m = write_manifest(task.out, m, task.later);
       },
       &ranks);
   if (ranks.rank() != 0) return {};
@@ -71,7 +73,7 @@ CorpusPlan plan_corpus(CorpusRecipe recipe, BuildTarget to) {
   CorpusPlan p{.recipe = std::move(recipe), .to = std::move(to), .dedup = {}, .inputs = {}, .later = {}};
   p.dedup = p.recipe.config();
   p.dedup.against = p.to.against, p.dedup.save_index = p.to.save_index;
-  p.inputs = p.recipe.inputs();
+  p.inputs = p.recipe.inputs(p.to.out);
   for (const SourceSettings& s : p.recipe.source) refuse_input_folder(s.paths, p.inputs, p.to.out, p.to.setting);
   p.later = plan_build(p.recipe, p.dedup, p.inputs);
   return p;
@@ -96,9 +98,18 @@ DedupOutcome dedup_corpus(CorpusPlan& plan, comm::Communicator& ranks, const Jso
       plan.later->kept.push_back(report.sources[report.sources.size() - sources + s].kept);
     save_build(out, *plan.later);
   };
-  return run_dedup(
-      {.inputs = plan.inputs, .config = plan.dedup, .out = out, .tool = tool, .progress = progress, .finish = finish},
-      ranks);
+  std::vector<std::string> later;
+  if (plan.recipe.mix) later.emplace_back("mixed/manifest.json");
+  if (plan.recipe.tokenize) later.emplace_back("tokens.json");
+  return run_dedup({.inputs = plan.inputs,
+                    .config = plan.dedup,
+                    .out = out,
+                    .tool = tool,
+                    .progress = progress,
+                    .finish = finish,
+                    .later = std::move(later),
+                    .overwrite = plan.to.overwrite},
+                   ranks);
 }
 
 }  // namespace quern::corpus

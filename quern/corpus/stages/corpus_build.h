@@ -30,6 +30,8 @@ struct DedupTask {
   Json tool;  // name and version, for the manifest
   std::function<void(const DedupProgress&)> progress = {};
   std::function<void(const DedupReport&)> finish = {};  // ahead of manifest and report
+  std::vector<std::string> later = {};                  // manifests of stages that follow, in `out`
+  bool overwrite = false;                               // the finished run that lies in `out`
 };
 struct DedupOutcome {
   bool ran = false;  // in this process, on this rank; only the first rank has a report
@@ -43,6 +45,7 @@ DedupOutcome run_dedup(const DedupTask& task, comm::Communicator& ranks);
 // interface.
 struct BuildTarget {
   std::string out = {}, against = {}, save_index = {};
+  bool overwrite = false;
   std::string setting = "out";  // what the caller knows `out` by, for messages
   template <class V>
   void visit(V& v) {
@@ -50,6 +53,7 @@ struct BuildTarget {
       "output folder: part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json, recipe.json; mixed/ and "
       "tokens.* where the recipe asks for them",
       {.value = "DIR"});
+    visit_overwrite(v, overwrite);
     v("against", against, "saved index to deduplicate against: its documents are kept over the inputs",
       {.value = "DIR"});
     v("save_index", save_index, "save an index of all kept documents, including those of the index used",

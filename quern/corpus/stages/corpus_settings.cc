@@ -19,6 +19,7 @@ const char* filter_help() {
 FieldMap SourceSettings::fields() const {
   return {.text = text_field,
           .score = score_field,
+          .source = {},
           .url = url_field,
           .label = label_field,
           .label_equals = label_equals,
@@ -38,6 +39,7 @@ DedupConfig DedupSettings::config() const {
   c.sketch.seed = static_cast<uint32_t>(seed.value_or(c.sketch.seed));
   c.sketch.shingle = static_cast<int>(shingle.value_or(c.sketch.shingle));
   c.collide_empty = collide_empty, c.label_late = label_late, c.memory = bytes_of(memory_mb);
+  c.source_field = source_field;
   return c;
 }
 

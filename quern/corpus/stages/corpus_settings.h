@@ -68,6 +68,7 @@ struct DedupSettings {
   std::optional<double> threshold;
   std::optional<int64_t> bands, rows_per_band, seed, shingle;
   bool collide_empty = false, label_late = false;
+  std::string source_field = DedupConfig().source_field;
   int64_t memory_mb = static_cast<int64_t>(DedupConfig().memory >> 20);
   template <class V>
   void visit(V& v) {
@@ -98,6 +99,9 @@ struct DedupSettings {
     v("shingle", shingle, "shingle length: words, or characters of raw text with zyda2",
       {.shown_default = "13; 25 for zyda2", .range = Bounds::between(1, 1024)});
     v("collide_empty", collide_empty, "put all documents shorter than a shingle into one cluster, as published");
+    v("source_field", source_field,
+      "field that is added to every kept row and names its source, where the sources have names; empty for none",
+      {.value = "NAME"});
     v("label_late", label_late, "check labels after the documents to keep are chosen, as published, not before",
       {.flag = ""});
     v("memory_mb", memory_mb, "memory for sorting LSH bands, in MiB",
@@ -110,6 +114,11 @@ template <class V>
 void visit_shard_mb(V& v, int64_t& shard_mb) {
   v("shard_mb", shard_mb, "uncompressed text per output file, in MiB",
     {.value = "MIB", .flag = "--shard-mib", .old_flags = "--shard-mb", .range = Bounds::at_least(1)});
+}
+
+template <class V>
+void visit_overwrite(V& v, bool& overwrite) {
+  v("overwrite", overwrite, "remove the earlier run in the output folder first: the files that its manifest names");
 }
 
 struct WriteSettings {

@@ -9,6 +9,7 @@
 #include "quern/base/stopwatch.h"
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/shards.h"
 
@@ -77,6 +78,7 @@ Json FilterReport::json() const {
   j.set("rejected", static_cast<int64_t>(rejected)), j.set("changed", static_cast<int64_t>(changed));
   j.set("bytes_out", static_cast<int64_t>(bytes_out));
   j.set("rules", rules_json(rules, rule_first, rule_any));
+  if (!idle_rules.empty()) j.set("idle_rules", write_value(idle_rules));
   j.set("read", scan.read.json());
   for (const std::string& d : scan.damaged) bad.push(Json(d));
   j.set("damaged_files", std::move(bad));
@@ -92,6 +94,7 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
   FilterReport total;
   const std::unique_ptr<DocumentFilter> one = run.make();  // its rules may be its own
   for (const char* r : one->rules()) total.rules.emplace_back(r);
+  for (const char* r : one->idle_rules()) total.idle_rules.emplace_back(r);
   StageRun stage(to.folder, inputs,
                  fmt::format("filter 1 {} {} {} {} {} {}", run.what, fmt::join(total.rules, ","), run.scan.text(),
                              run.rejects, run.reasons, to.text()),
@@ -128,7 +131,10 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
        })});
   parts.close();
   if (run.rejects) rejects.close();
-  if (run.reasons) copy_reasons(stage.file("reasons"), to.folder / "reasons.jsonl");
+  if (run.reasons) {
+    list_file(to.folder / RunFolder::kName, {"reasons.jsonl"});
+    copy_reasons(stage.file("reasons"), to.folder / "reasons.jsonl");
+  }
   total.bytes_out = parts.bytes_out();
   total.seconds = watch.seconds();
   if (finish) finish(total);

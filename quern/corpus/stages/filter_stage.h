@@ -20,7 +20,7 @@ struct FilterRun {
 
 struct FilterReport {
   ScanReport scan;
-  std::vector<std::string> rules;
+  std::vector<std::string> rules, idle_rules;  // idle: without the list that they look in
   std::vector<uint64_t> rule_first, rule_any;
   uint64_t kept = 0, rejected = 0, changed = 0, kept_bytes = 0, bytes_out = 0;
   double seconds = 0;  // of this process

@@ -11,10 +11,12 @@ namespace quern::corpus {
 
 namespace {
 
-// Names of filters that are none are told before anything is read.
+// Names of filters that are none are told before anything is read. With form auto, only the files say whether a field
+// is needed: those of WARC know their URL.
 void check_filters(const CorpusRecipe& r) {
   for (const SourceSettings& s : r.source)
-    if (const FilterMaker make = find_filter(s.filter, r.lists); make && make()->wants_url() && s.url_field.empty())
+    if (const FilterMaker make = find_filter(s.filter, r.lists);
+        make && make()->wants_url() && s.url_field.empty() && s.form != "warc" && s.form != "auto")
       fail("source '{}': filter {} needs a url_field", s.name, s.filter);
 }
 
@@ -61,16 +63,17 @@ CorpusRecipe CorpusRecipe::load(const std::filesystem::path& file) {
   return r;
 }
 
-Inputs CorpusRecipe::inputs() const {
+Inputs CorpusRecipe::inputs(const std::filesystem::path& own) const {
   Inputs all;
   for (const SourceSettings& s : source) {
-    Inputs one = find_inputs(s.paths, s.form, s.name);
+    Inputs one = find_inputs(s.paths, s.form, s.name, own);
     for (InputFile& f : one.files) {
       f.source = static_cast<uint32_t>(all.sources.size());
       all.files.push_back(std::move(f));
     }
     all.sources.push_back(s.name);
     all.skipped.insert(all.skipped.end(), one.skipped.begin(), one.skipped.end());
+    all.by_products.insert(all.by_products.end(), one.by_products.begin(), one.by_products.end());
   }
   check_inputs(all);
   return all;

@@ -32,8 +32,8 @@ struct CorpusRecipe {
   }
 
   static CorpusRecipe load(const std::filesystem::path& file);
-  Inputs inputs() const;
-  DedupConfig config() const;  // fields and filters as many as sources
+  Inputs inputs(const std::filesystem::path& own = {}) const;  // own: as of find_inputs
+  DedupConfig config() const;                                  // fields and filters as many as sources
 };
 
 }  // namespace quern::corpus

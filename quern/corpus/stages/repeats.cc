@@ -8,6 +8,7 @@
 #include "quern/base/rng.h"
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/io/hashing.h"
+#include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
 #include "quern/corpus/text/text_normalizer.h"
 
@@ -19,7 +20,7 @@ constexpr size_t kLineWords = 8;  // 64-bit words of a cache line
 // The document's pieces as they stand in the text, with the white space behind them, and their hashes; 0: stays.
 struct HashedDocument {
   DocumentView view;  // its views point into `line` and `text`
-  std::string line, text;
+  std::string line, text, url, date;
   size_t raw_at = 0, raw_bytes = 0;
   std::vector<size_t> ends;
   std::vector<uint64_t> hashes;
@@ -117,11 +118,13 @@ Json RepeatReport::json() const {
 }
 
 RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const RepeatConfig& c,
-                          const std::filesystem::path& out, const ScanProgress& progress) {
+                          const std::filesystem::path& out, const ScanProgress& progress,
+                          const std::function<void(const RepeatReport&)>& finish) {
   if (c.shortest < 1 || c.n < 1 || c.n > 1000)
     fail("shortest piece of {} words and n-grams of {} words: expected 1 to 1000", c.shortest, c.n);
   if (!(c.share > 0 && c.share <= 1)) fail("share {}: expected a number above 0, at most 1", c.share);
-  prepare_output(out);
+  refuse_finished(out);
+  RunFolder run(out, "repeats");
   RepeatReport r;
   BlockedBloom seen(c.memory);
   ShardWriter shards(out, "part", c.level, c.shard_bytes);
@@ -158,7 +161,7 @@ RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const Repe
     }
     ++r.kept, r.changed += changed;
     DocumentView v = d.view;
-    v.line = d.line, v.text = d.text;
+    v.line = d.line, v.text = d.text, v.url = d.url, v.date = d.date;
     v.text_raw = v.line.substr(d.raw_at, d.raw_bytes);
     append_document(v, changed ? std::string_view(left) : v.text, lines);
   };
@@ -166,7 +169,7 @@ RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const Repe
       inputs, o, [] { return PieceHasher(); },
       [&](PieceHasher& hasher, const DocumentView& d, std::vector<HashedDocument>& docs) {
         HashedDocument& h = docs.emplace_back();
-        h.view = d, h.line = d.line, h.text = d.text;
+        h.view = d, h.line = d.line, h.text = d.text, h.url = d.url, h.date = d.date;
         if (!d.line.empty())
           h.raw_at = static_cast<size_t>(d.text_raw.data() - d.line.data()), h.raw_bytes = d.text_raw.size();
         hasher.pieces(d.text, c, h);
@@ -181,6 +184,8 @@ RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const Repe
   shards.close();
   r.files = shards.names();
   r.false_positive_rate = seen.false_positive_rate();
+  if (finish) finish(r);
+  run.remove();
   return r;
 }
 

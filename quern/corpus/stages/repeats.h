@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,9 @@ struct RepeatReport {
   Json json() const;
 };
 
+// finish(report): the last thing before the run is forgotten.
 RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const RepeatConfig& c,
-                          const std::filesystem::path& out, const ScanProgress& progress = {});
+                          const std::filesystem::path& out, const ScanProgress& progress = {},
+                          const std::function<void(const RepeatReport&)>& finish = {});
 
 }  // namespace quern::corpus

@@ -4,6 +4,7 @@
 #include "quern/corpus/dedup/candidates.h"
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/io/hashing.h"
+#include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
 #include "quern/corpus/text/text_pieces.h"
 
@@ -39,7 +40,7 @@ struct WindowBlock {
 struct CutBlock {
   struct One {
     DocumentView view;
-    std::string line, text;
+    std::string line, text, url, date;
     size_t raw_at = 0, raw_bytes = 0;
     std::vector<std::pair<size_t, size_t>> words = {};  // where each lies in the text
   };
@@ -87,7 +88,11 @@ std::vector<bool> mark_repeats(const SpillFile& records, uint64_t words, const S
 }
 
 CutBlock::One keep_document(const DocumentView& d, std::vector<std::string_view>& words) {
-  CutBlock::One one{.view = d, .line = std::string(d.line), .text = std::string(d.text)};
+  CutBlock::One one{.view = d,
+                    .line = std::string(d.line),
+                    .text = std::string(d.text),
+                    .url = std::string(d.url),
+                    .date = std::string(d.date)};
   if (!d.line.empty())
     one.raw_at = static_cast<size_t>(d.text_raw.data() - d.line.data()), one.raw_bytes = d.text_raw.size();
   split_words(d.text, words);
@@ -124,7 +129,7 @@ class SpanCutter {
     }
     ++r_.kept, r_.changed += changed;
     DocumentView v = d.view;
-    v.line = d.line, v.text = d.text;
+    v.line = d.line, v.text = d.text, v.url = d.url, v.date = d.date;
     v.text_raw = v.line.substr(d.raw_at, d.raw_bytes);
     append_document(v, changed ? std::string_view(left_) : v.text, lines_);
   }
@@ -158,11 +163,13 @@ class SpanCutter {
 }  // namespace
 
 RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, const SpanConfig& c,
-                                 const std::filesystem::path& out, const ScanProgress& progress) {
+                                 const std::filesystem::path& out, const ScanProgress& progress,
+                                 const std::function<void(const RepeatReport&)>& finish) {
   if (c.window < 2 || c.window > 100000) fail("windows of {} words: expected 2 to 100000", c.window);
-  prepare_output(out);
+  refuse_finished(out);
+  RunFolder run(out, "spans");
   RepeatReport r;
-  SpillFile records(out);
+  SpillFile records(run.folder());
   const uint64_t words = hash_windows(inputs, o, static_cast<size_t>(c.window), records, r, progress);
   const std::vector<bool> cut = mark_repeats(records, words, c, r);
   SpanCutter cutter(out, c, cut, r);
@@ -173,6 +180,8 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
         if (progress) progress(total + bytes, 2 * total);
       }});
   r.files = cutter.close();
+  if (finish) finish(r);
+  run.remove();
   return r;
 }
 

@@ -17,6 +17,7 @@ struct SpanConfig {
 
 // pieces: windows; repeated: those cut out.
 RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, const SpanConfig& c,
-                                 const std::filesystem::path& out, const ScanProgress& progress = {});
+                                 const std::filesystem::path& out, const ScanProgress& progress = {},
+                                 const std::function<void(const RepeatReport&)>& finish = {});
 
 }  // namespace quern::corpus

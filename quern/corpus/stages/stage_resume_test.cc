@@ -1,5 +1,6 @@
 // Stages cut off anywhere and started again: the bytes of a run that was left alone. Cut by an exception out of the
 // progress call, which leaves on disk what a kill would; the binary is killed for real in tests/cli.
+#include "quern/base/test_message.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/small_corpus.h"
 #include "quern/corpus/filters/filters.h"
@@ -125,8 +126,12 @@ TEST_F(StageResumeTest, InterruptedFilesGo) {
   for (const char* name : names) write_file(root_ / "out" / fmt::format("{}.part29440", name), "half");
   write_token_shards(in, t, {.scan = scan_, .tokenizer = "nano", .prefix = root_ / "out/tokens"});
   EXPECT_EQ(left(), (std::vector<std::string>{"other.idx", "other.json", "manifest.json", "build.json"}));
-  write_sketches(in, scan_, config_.sketch, output("out"));
-  EXPECT_EQ(left(), (std::vector<std::string>{"other.idx", "other.json", "build.json"}));
+  // A stage that has its folder alone refuses one with files of others.
+  EXPECT_NE(
+      message_of([&] { write_sketches(in, scan_, config_.sketch, output("out")); }).find("out holds build.json"),
+      std::string::npos);
+  EXPECT_FALSE(fs::exists(root_ / "out/unfinished"));
+  EXPECT_EQ(left(), (std::vector<std::string>{"other.idx", "other.json", "manifest.json", "build.json"}));
 }
 
 // Another filter, a finished folder: nothing of the old run is gone on with.

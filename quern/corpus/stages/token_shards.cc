@@ -57,7 +57,9 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
   const std::string name = run.prefix.filename().string();
   StageRun stage(folder, inputs, fmt::format("tokenize 1 {} {} {}", run.scan.text(), run.end_token, run.tokenizer),
                  run.checkpoint_bytes,
-                 {.folder = name + ".unfinished", .whole_files = {name + ".idx", name + ".json"}});
+                 {.folder = name + ".unfinished",
+                  .whole_files = {name + ".idx", name + ".json", name + ".bin"},
+                  .whole_folder = false});
   TokenShardReport r;
   r.went_on = stage.went_on();
   uint64_t id_bytes = 0, length_bytes = 0;

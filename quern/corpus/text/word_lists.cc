@@ -37,6 +37,7 @@ std::vector<std::string> read_word_list(const std::filesystem::path& file) {
 
 WordLists::WordLists(const std::vector<std::vector<std::string>>& lists) : lists_(lists.size()) {
   std::map<std::string, std::map<uint32_t, uint32_t>> uses;  // of an entry: how often in which list
+  for (const auto& list : lists) entries_.push_back(list.size());
   for (uint32_t l = 0; l < lists.size(); ++l)
     for (const std::string& e : lists[l]) ++uses[e][l];
   std::vector<std::string> words;

@@ -25,6 +25,7 @@ class WordLists {
   // `names`; a list that is missing is empty, another .txt or .json file is an Error.
   static WordLists load(const std::filesystem::path& folder, std::span<const char* const> names);
   size_t size() const { return lists_; }
+  bool empty(size_t list) const { return entries_[list] == 0; }
 
  private:
   friend class WordCounter;
@@ -32,6 +33,7 @@ class WordLists {
     uint32_t list, times;
   };
   size_t lists_ = 0;
+  std::vector<size_t> entries_;  // of each list
   AhoCorasick words_;
   std::vector<uint64_t> word_bytes_;
   std::vector<std::vector<Use>> word_uses_;

@@ -1,0 +1,11 @@
+// Decompresses a Brotli stream (RFC 7932) with libbrotlidec. Damaged data is an Error, and so is a result of more than
+// `maximum` bytes; memory grows with what is really there.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace quern::corpus {
+
+void decompress_brotli(std::string_view packed, size_t maximum, std::string& out);
+
+}  // namespace quern::corpus

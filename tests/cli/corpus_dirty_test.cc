@@ -1,0 +1,124 @@
+// quern corpus on files as other programs write them: what is kept is JSON that everybody reads, pages keep their URL,
+// and what is not read is said.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "quern/corpus/io/byte_stream.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CliCorpusDirty : public ::testing::Test {
+ protected:
+  CliCorpusDirty() : dir_(folder_ / "") {}
+  Ran run(const std::string& words) const { return shell(fmt::format("cd {} && quern corpus {}", dir_, words)); }
+  std::string unpacked(const std::string& file) const {
+    const auto in = corpus::open_bytes(dir_ + "/" + file);
+    std::string all, piece(1 << 16, ' ');
+    while (const size_t n = in->read(piece.data(), piece.size())) all.append(piece, 0, n);
+    return all;
+  }
+  ScratchFolder folder_;
+  const std::string dir_;
+};
+
+std::string record(const std::string& type, const std::string& url, const std::string& body) {
+  return fmt::format(
+      "WARC/1.0\r\nWARC-Type: {}\r\nWARC-Target-URI: {}\r\nWARC-Date: 2024-05-18T01:58:10Z\r\nContent-Length: "
+      "{}\r\n\r\n{}\r\n\r\n",
+      type, url, body.size(), body);
+}
+
+// Every stage that copies lines: the general reader, which knows no NaN and no half surrogates, reads them.
+TEST_F(CliCorpusDirty, JsonOfPythonIsKeptAsJson) {
+  write_file(dir_ + "/a.jsonl",
+             "\xEF\xBB\xBF{\"text\": \"one\", \"score\": NaN}\n{\"text\": \"a\\ud800b\", \"x\": -Infinity}\n"
+             "{\"text\": \"three\"}\n");
+  const std::string expected =
+      "{\"text\": \"one\", \"score\": null}\n{\"text\": \"a\\ufffdb\", \"x\": null}\n{\"text\": \"three\"}\n";
+  for (const char* stage : {"dedup a.jsonl", "exact a.jsonl", "filter a.jsonl --filter pii", "repeats a.jsonl",
+                            "repeats a.jsonl --unit span", "dedup a.jsonl --ranks 2"}) {
+    fs::remove_all(dir_ + "/o");
+    const Ran r = run(fmt::format("{} --out o", stage));
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.err.find("fixed 2 JSON records that Python wrote"), std::string::npos) << r.err;
+    EXPECT_EQ(unpacked("o/part-00000.jsonl.zst"), expected) << stage;
+    EXPECT_EQ(Json::read(dir_ + "/o/manifest.json").at("read").at("json_fixed").as_int(), 2) << stage;
+  }
+}
+
+TEST_F(CliCorpusDirty, PagesKeepTheirUrl) {
+  write_file(dir_ + "/a.wet", record("conversion", "http://good.org/1", "a page") +
+                                  record("conversion", "http://bad.org/2", "another page"));
+  const std::string good =
+      "{\"id\":0,\"url\":\"http://good.org/1\",\"date\":\"2024-05-18T01:58:10Z\",\"text\":\"a page\"}\n";
+  const std::string bad =
+      "{\"id\":1,\"url\":\"http://bad.org/2\",\"date\":\"2024-05-18T01:58:10Z\",\"text\":\"another page\"}\n";
+  fs::create_directories(dir_ + "/lists/url");
+  write_file(dir_ + "/lists/url/domains.txt", "bad.org\n");
+  Ran r = run("filter a.wet --filter url --lists lists --rejects --out f");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(unpacked("f/part-00000.jsonl.zst"), good);
+  EXPECT_EQ(unpacked("f/reject-00000.jsonl.zst"), bad);
+  EXPECT_NE(r.err.find("these rules remove nothing without their word lists: url_listed, url_word"),
+            std::string::npos)
+      << r.err;
+  write_file(dir_ + "/r.toml", "lists=\"lists\"\n[[source]]\nname=\"web\"\npaths=[\"a.wet\"]\nfilter=\"url\"\n");
+  r = run("build r.toml --out b");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(unpacked("b/part-00000.jsonl.zst").find("\"url\":\"http://good.org/1\""), std::string::npos);
+  EXPECT_EQ(Json::read(dir_ + "/b/manifest.json").at("filtered").as_int(), 1);
+  EXPECT_EQ(Json::read(dir_ + "/b/manifest.json").at("idle_rules").as_array().size(), 2u);
+  for (const char* stage : {"dedup a.wet", "repeats a.wet", "repeats a.wet --unit span", "dedup a.wet --ranks 2"}) {
+    fs::remove_all(dir_ + "/o");
+    r = run(fmt::format("{} --out o", stage));
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(unpacked("o/part-00000.jsonl.zst"), good + bad) << stage;
+  }
+  r = run("parquet a.wet --out p && quern corpus filter p --filter url --lists lists --out pf");
+  EXPECT_EQ(r.code, 2);  // there the URL is in `members`
+  // JSON lines need the field.
+  write_file(dir_ + "/a.jsonl", "{\"text\":\"one\",\"u\":\"http://bad.org/\"}\n");
+  write_file(dir_ + "/r.toml", "lists=\"lists\"\n[[source]]\nname=\"web\"\npaths=[\"a.jsonl\"]\nfilter=\"url\"\n");
+  r = run("build r.toml --out c");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("source 'web': filter url needs a url_field"), std::string::npos) << r.err;
+}
+
+TEST_F(CliCorpusDirty, ResponsesAreToldAndAFileOfThemIsLost) {
+  write_file(dir_ + "/a.warc", record("request", "http://a.org/", "GET /") +
+                                   record("response", "http://a.org/", "HTTP/1.1 200 OK\r\n\r\n<p>text</p>"));
+  write_file(dir_ + "/b.wet", record("conversion", "http://b.org/", "a page"));
+  const Ran r = run("stats a.warc b.wet");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("skipped 1 invalid records (1 response)"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("a.warc:2: a WARC response: text is not extracted from HTML"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("error: no document could be read from a.warc"), std::string::npos) << r.err;
+}
+
+TEST_F(CliCorpusDirty, RulesWithoutTheirListsAreTold) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += fmt::format("word{} and ", i);
+  write_file(dir_ + "/a.jsonl", fmt::format("{{\"text\":\"{}\"}}\n", text));
+  for (const char* stage : {"filter a.jsonl --filter zyda", "dedup a.jsonl --filter zyda"}) {
+    fs::remove_all(dir_ + "/o");
+    const Ran r = run(fmt::format("{} --out o", stage));
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.err.find("these rules remove nothing without their word lists: zh_list>1, sexual>10, sexual>0.001, "
+                         "profanity>0.0025, cursed>0.01; name the folder of the lists (--lists"),
+              std::string::npos)
+        << r.err;
+    EXPECT_EQ(Json::read(dir_ + "/o/manifest.json").at("idle_rules").as_array().size(), 5u);
+  }
+}
+
+}  // namespace
+}  // namespace quern
