@@ -190,6 +190,7 @@ class ManReader {
     if (text.empty()) return;
     if (!d_.text.empty() && d_.text.back() != '\n') d_.text += literal_ ? ' ' : '\n';
     d_.text += text;
+    while (!d_.text.empty() && d_.text.back() == ' ') d_.text.pop_back();
   }
   void break_to(size_t lines) {
     if (d_.text.empty()) return;

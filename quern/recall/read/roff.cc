@@ -136,7 +136,6 @@ std::string roff_text(std::string_view s) {
     i = escape(s, i + 1, out);
     if (i == s.npos) break;
   }
-  while (!out.empty() && out.back() == ' ') out.pop_back();
   return out;
 }
 
