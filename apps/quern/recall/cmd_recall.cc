@@ -182,7 +182,7 @@ int recall_query(Words args) {
 int recall_pack(Words args) {
   Ask ask;
   Args a("recall pack", "build a prompt (RAG): the chunks in document order, then the question");
-  ask.add_to(a, 100);
+  ask.add_to(a, 20);
   if (!a.parse(args)) return 0;
   const recall::RecallStore store(need(ask.at.db, "--db"));
   const recall::RecallAnswer r = ask.answer(store, recall::HitOrder::document);
