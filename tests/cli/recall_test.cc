@@ -55,6 +55,14 @@ TEST(CliRecall, IndexQueryPackStats) {
   EXPECT_EQ(j.at("unchanged").as_int(), 1);
   r = shell(fmt::format("quern recall query lantern --method bm25 --db {}/db --json", dir));
   EXPECT_EQ(Json::parse(r.out).at("chunks").as_array().size(), 1u);
+  r = shell(fmt::format("quern recall delete {0}/docs/nowhere --db {0}/db", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("nowhere: no document of this name"), std::string::npos) << r.err;
+  r = shell(fmt::format("cp -r {0}/db {0}/copy && quern recall delete {1} --db {0}/copy --json", dir,
+                        (std::filesystem::path(dir) / "docs" / "a.md").lexically_normal().string()));
+  EXPECT_EQ(Json::parse(r.out).at("deleted").as_int(), 1) << r.err;
+  r = shell(fmt::format("quern recall query lantern --db {}/copy --json", dir));
+  EXPECT_EQ(Json::parse(r.out).at("fallback").as_string(), "none");
   r = shell(fmt::format("quern recall stats --db {}/db --json", dir));
   EXPECT_EQ(Json::parse(r.out).at("documents").as_int(), 2);
 }
@@ -97,6 +105,7 @@ TEST(CliRecall, MistakesAreNamed) {
   EXPECT_EQ(shell("quern recall").code, 2);
   EXPECT_EQ(shell("quern recall qurey").code, 2);
   EXPECT_EQ(shell("quern recall index x").code, 2);
+  EXPECT_EQ(shell("quern recall delete x").code, 2);
   EXPECT_EQ(shell("quern recall eval --task chess").code, 2);
   Ran language = shell(fmt::format("quern recall index x --db {} --language klingon", d / "db"));
   EXPECT_EQ(language.code, 2);

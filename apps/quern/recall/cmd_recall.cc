@@ -1,4 +1,4 @@
-// quern recall index | query | pack | stats | eval: search in long texts by BM25 and by personalized PageRank on the
+// quern recall index | delete | query | pack | stats | eval: search in long texts by BM25 and by personalized PageRank on the
 // similarity graph of their chunks.
 #include <algorithm>
 #include <cstdio>
@@ -97,6 +97,31 @@ int recall_index(Words args) {
              r.unchanged);
   fmt::print("{}: {} documents, {} chunks, {} words in {} segments ({:.2f} s)\n", at.db, r.documents, r.chunks,
              r.words, r.segments, r.seconds);
+  return 0;
+}
+
+int recall_delete(Words args) {
+  std::vector<std::string> names;
+  IndexFolder at;
+  bool json = false;
+  Args a("recall delete", "delete files from an index; the files themselves stay");
+  a.rest("PATH", names)
+      .settings(at)
+      .json(json)
+      .note(
+          "PATH is a file or folder as it was given to recall index. To index a folder again adds its files again.");
+  if (!a.parse(args)) return 0;
+  need(at.db, "--db");
+  if (names.empty()) throw UsageError("quern recall delete: PATH is missing: name at least one file or folder");
+  recall::RecallStore store(at.db);
+  const int64_t n = store.remove(names);
+  if (json) {
+    Json j = Json::object();
+    j.set("deleted", n);
+    fmt::print("{}\n", j.dump());
+  } else {
+    fmt::print("{}: {} files deleted\n", at.db, n);
+  }
   return 0;
 }
 
@@ -276,6 +301,7 @@ int recall_eval(Words args) {
 
 constexpr MenuItem kItems[] = {
     {"index", "PATH… --db DIR", "create or update a search index", recall_index},
+    {"delete", "PATH… --db DIR", "delete files from an index; the files themselves stay", recall_delete},
     {"query", "QUESTION --db DIR", "search: print the chunks that a question needs, best first", recall_query},
     {"pack", "QUESTION --db DIR", "build a prompt (RAG) from these chunks, in document order", recall_pack},
     {"stats", "--db DIR", "describe an index and verify all of its bytes", recall_stats},

@@ -283,6 +283,21 @@ void RecallStore::put(const std::string& name, std::string_view text, const Chun
   commit(std::move(fresh), {name}, SegmentMerge::small);
 }
 
+int64_t RecallStore::remove(const std::vector<std::string>& names) {
+  const WriterLock lock(folder_);
+  if (fs::exists(folder_ / kManifest)) load();
+  std::set<std::string> gone;
+  for (const std::string& name : names) {
+    bool any = false;
+    for (const auto& s : segments_)
+      for (const SegmentFile& f : s->files())
+        if (f.path == name || is_below(f.path, name)) any = true, gone.insert(f.path);
+    if (!any) fail("{}: no document of this name is in the index; nothing was deleted", name);
+  }
+  if (!gone.empty()) commit({}, {gone.begin(), gone.end()}, SegmentMerge::small);
+  return static_cast<int64_t>(gone.size());
+}
+
 RecallHit RecallStore::hit(const Segment& s, const RecalledChunk& c) const {
   const Chunk& chunk = s.chunks()[c.chunk];
   const SegmentDocument& d = s.document_of(chunk);

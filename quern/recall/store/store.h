@@ -58,6 +58,9 @@ class RecallStore {
   // Brings the index up to date with the files among and below paths: new, changed and vanished ones.
   IndexReport index(const std::vector<std::string>& paths, const SourceOptions& options,
                     SegmentMerge merge = SegmentMerge::small);
+  // Removes the texts of these names, and those of files below folders of these names; their bytes leave the disk with the
+  // segment that held them. Returns how many files went. Throws Error, and removes nothing, if a name is not there.
+  int64_t remove(const std::vector<std::string>& names);
   // Adds one text under a name, replacing what had it; searchable and on disk when it returns.
   void put(const std::string& name, std::string_view text, const ChunkOptions& chunks);
 

@@ -199,6 +199,34 @@ TEST(RecallStore, OpensSegmentsOfTheFirstVersion) {
   EXPECT_EQ(old.index({docs}, {}).unchanged, 1);
 }
 
+TEST(RecallStore, DeletedTextsLeaveAnswersStatisticsAndTheDisk) {
+  Scratch d;
+  fs::create_directories(d.path / "docs/sub");
+  write_file(d.path / "docs/a.txt", "The lantern hangs in the mill.");
+  write_file(d.path / "docs/sub/b.txt", "A secret word: xylophone. The mill is old.");
+  write_file(d.path / "docs/sub/c.txt", "The xylophone again.");
+  RecallStore store = store_at(d.path / "db"), never = store_at(d.path / "never");
+  store.index({(d.path / "docs").string()}, {});
+  never.index({(d.path / "docs/a.txt").string()}, {});
+  EXPECT_NE(message_of([&] {
+              store.remove({(d.path / "docs/sub").string(), "nowhere"});
+            }).find("nowhere"),
+            std::string::npos);
+  EXPECT_EQ(store.bm25("xylophone", 5).hits.size(), 2u) << "nothing was deleted";
+  EXPECT_EQ(store.remove({(d.path / "docs/sub/").string()}), 2);
+  const RecallStore again(d.path / "db");
+  for (const RecallStore* s : {&std::as_const(store), &again}) {
+    EXPECT_EQ(s->fused("xylophone", 5).fallback, "none");
+    EXPECT_EQ(s->bm25("mill", 5).hits.at(0).score, never.bm25("mill", 5).hits.at(0).score);
+  }
+  for (const auto& e : fs::directory_iterator(d.path / "db"))
+    EXPECT_EQ(read_file(e.path()).find("xylophone"), std::string::npos) << e.path();
+  EXPECT_EQ(store.remove({(d.path / "docs/a.txt").string()}), 1);
+  EXPECT_TRUE(store.segments().empty());
+  store.index({(d.path / "docs").string()}, {});
+  EXPECT_EQ(store.bm25("xylophone", 5).hits.size(), 2u);
+}
+
 TEST(RecallStore, AReaderSeesChangesWhenItAsks) {
   Scratch d;
   RecallStore writer = store_at(d.path / "db");
