@@ -73,8 +73,12 @@ TEST(CliRecall, EvalOfQuestionsAboutDocuments) {
   ASSERT_EQ(shell(fmt::format("mkdir {}/docs && printf x > {}/docs/picture.png", dir, dir)).code, 0);
   write_file(dir + "/docs/a.md", "# Wheel repair\n\nOil the axle.\n\n# Harvest\n\nCut the barley with a scythe.\n");
   write_file(dir + "/docs/empty.html", "<nav>links</nav>");
+  write_file(dir + "/docs/mill.1", ".TH MILL 1\n.SH NAME\nmill \\- grinds \\fIgrain\\fP\n");
+  ASSERT_EQ(shell(fmt::format("gzip {}/docs/mill.1", dir)).code, 0);
   Ran r = shell(fmt::format("quern recall index {0}/docs --db {0}/db", dir));
   ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(shell(fmt::format("quern recall query 'grain' --db {}/db", dir)).out.find("mill - grinds grain"),
+            std::string::npos);
   EXPECT_NE(r.err.find("skipped 1 files of kinds that are not read: .png 1"), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("1 files hold no text"), std::string::npos) << r.err;
   write_file(dir + "/q.jsonl",
