@@ -1,4 +1,4 @@
-// quern recall index | query | pack | stats | eval: search in long texts by BM25 and by personalized PageRank on the
+// quern recall index | delete | query | pack | stats | eval: search in long texts by BM25 and by personalized PageRank on the
 // similarity graph of their chunks.
 #include <algorithm>
 #include <cstdio>
@@ -28,6 +28,25 @@ struct IndexFolder {
   }
 };
 
+void tell_skipped(const recall::SourceReport& r) {
+  for (const std::string& why : r.skipped) fmt::print(stderr, "skipped {}\n", why);
+  int64_t unread = 0;
+  std::vector<std::pair<int64_t, std::string>> kinds;
+  for (const auto& [kind, n] : r.unread_kinds)
+    kinds.emplace_back(-n, kind.empty() ? "no extension" : kind), unread += n;
+  std::sort(kinds.begin(), kinds.end());
+  std::string list;
+  for (size_t i = 0; i < std::min<size_t>(kinds.size(), 8); ++i)
+    list += fmt::format("{}{} {}", i > 0 ? ", " : "", kinds[i].second, -kinds[i].first);
+  if (unread > 0)
+    fmt::print(stderr, "skipped {} files of kinds that are not read: {}{}\n", unread, list,
+               kinds.size() > 8 ? ", …" : "");
+  if (r.without_text > 0) fmt::print(stderr, "note: {} files hold no text to search\n", r.without_text);
+  if (r.ill_formed > 0)
+    fmt::print(stderr, "warning: {} texts have bytes that are not valid UTF-8; the bytes are skipped\n",
+               r.ill_formed);
+}
+
 int recall_index(Words args) {
   std::vector<std::string> paths;
   IndexFolder at;
@@ -39,8 +58,11 @@ int recall_index(Words args) {
   a.rest("PATH", paths)
       .settings(at)
       .flag("--unit UNIT", unit,
-            "chunk unit: sentence, line, words, code, or auto (code for programs, else sentence)")
-      .flag("--max-words N", s.max_words, "maximum words per chunk; longer chunks are split")
+            "chunk unit: sentence, line, words, code, or auto (passages within sections; code for programs)")
+      .flag("--max-words N", s.max_words,
+            "maximum words per chunk; longer chunks are split; 0: 128 for auto, else 64")
+      .flag("--min-words N", s.min_words,
+            "auto: chunks of fewer words are joined with neighbors of the same section; 0 joins none")
       .flag("--field NAME", s.field, "JSON lines: field that holds the text of a document")
       .flag("--plain-words", plain, "new index: do not stem words and keep stop words")
       .flag("--language NAME", language, "new index: language of the stems, such as english, german or french")
@@ -66,10 +88,7 @@ int recall_index(Words args) {
   recall::RecallStore store = recall::RecallStore::open_or_create(at.db, o);
   const recall::IndexReport r =
       store.index(paths, s, merge ? recall::SegmentMerge::all : recall::SegmentMerge::small);
-  for (const std::string& why : r.sources.skipped) fmt::print(stderr, "skipped {}\n", why);
-  if (r.sources.ill_formed > 0)
-    fmt::print(stderr, "warning: {} texts have bytes that are not valid UTF-8; the bytes are skipped\n",
-               r.sources.ill_formed);
+  tell_skipped(r.sources);
   if (json) {
     fmt::print("{}\n", r.json().dump());
     return 0;
@@ -81,9 +100,34 @@ int recall_index(Words args) {
   return 0;
 }
 
+int recall_delete(Words args) {
+  std::vector<std::string> names;
+  IndexFolder at;
+  bool json = false;
+  Args a("recall delete", "delete files from an index; the files themselves stay");
+  a.rest("PATH", names)
+      .settings(at)
+      .json(json)
+      .note(
+          "PATH is a file or folder as it was given to recall index. To index a folder again adds its files again.");
+  if (!a.parse(args)) return 0;
+  need(at.db, "--db");
+  if (names.empty()) throw UsageError("quern recall delete: PATH is missing: name at least one file or folder");
+  recall::RecallStore store(at.db);
+  const int64_t n = store.remove(names);
+  if (json) {
+    Json j = Json::object();
+    j.set("deleted", n);
+    fmt::print("{}\n", j.dump());
+  } else {
+    fmt::print("{}: {} files deleted\n", at.db, n);
+  }
+  return 0;
+}
+
 struct Ask {
   IndexFolder at;
-  std::string question, mode = "auto", method = "mixpr", seed = "query";
+  std::string question, mode, method, seed;
   int64_t k = 10;
   double alpha = -1;
   bool json = false;
@@ -92,27 +136,37 @@ struct Ask {
     a.positional("QUESTION", question)
         .settings(at)
         .flag("-k N", k, "number of chunks to return")
-        .flag("--method NAME", method, "mixpr (random walk with restart, i.e. personalized PageRank) or bm25")
+        .flag("--method NAME", method,
+              "ranking: fused (BM25 with headings, phrases and the walk), bm25, or mixpr (random walk with restart, "
+              "i.e. "
+              "personalized PageRank) [fused; mixpr with --mode, --alpha or --restart]")
         .flag("--mode NAME", mode,
               "mixpr: local (specific questions), global (summaries), mixed, or auto (chosen by the words of the "
-              "query)")
+              "query) [auto]")
         .flag("--alpha P", alpha, "mixpr: restart probability, 0 to 1, instead of --mode; -1 uses --mode")
-        .flag("--restart AT", seed, "mixpr: the random walk restarts at the query, or at the best BM25 chunks (bm25)")
+        .flag("--restart AT", seed,
+              "mixpr: the random walk restarts at the query, or at the best BM25 chunks (bm25) [query]")
         .alias("--seed");
+  }
+  std::string chosen_method() const {
+    if (!method.empty()) return method;
+    return mode.empty() && alpha == -1 && seed.empty() ? "fused" : "mixpr";
   }
   recall::RecallAnswer answer(const recall::RecallStore& store, recall::HitOrder order) const {
     if (k < 1) throw UsageError(fmt::format("quern recall: -k {}: expected 1 or more", k));
-    if (method == "bm25") return store.bm25(question, static_cast<size_t>(k), order);
-    if (method != "mixpr")
-      throw UsageError(fmt::format("quern recall: --method '{}': expected mixpr or bm25", method));
-    if (seed != "query" && seed != "bm25")
+    const std::string ranking = chosen_method();
+    if (ranking == "fused") return store.fused(question, static_cast<size_t>(k), order);
+    if (ranking == "bm25") return store.bm25(question, static_cast<size_t>(k), order);
+    if (ranking != "mixpr")
+      throw UsageError(fmt::format("quern recall: --method '{}': expected fused, bm25 or mixpr", method));
+    if (!seed.empty() && seed != "query" && seed != "bm25")
       throw UsageError(fmt::format("quern recall: --restart '{}': expected query or bm25", seed));
     if (alpha > 1 || (alpha < 0 && alpha != -1))
       throw UsageError(fmt::format("quern recall: --alpha {}: expected 0 to 1", alpha));
     recall::RecallQuery q;
     q.k = static_cast<size_t>(k), q.score_order = order == recall::HitOrder::score;
     q.seed = seed == "bm25" ? recall::SeedKind::bm25 : recall::SeedKind::query_node;
-    q.mode = alpha >= 0 ? recall::RecallMode::restart : recall::recall_mode(mode);
+    q.mode = alpha >= 0 ? recall::RecallMode::restart : recall::recall_mode(mode.empty() ? "auto" : mode);
     q.alpha = alpha;
     return store.mixpr(question, q);
   }
@@ -120,8 +174,7 @@ struct Ask {
 
 void warn(const recall::RecallAnswer& r) {
   if (r.fallback == "bm25") fmt::print(stderr, "note: no chunk is similar to the question; using BM25 instead\n");
-  if (r.fallback == "recent")
-    fmt::print(stderr, "note: no word of the question is in the index; returning the last chunks\n");
+  if (r.fallback == "none") fmt::print(stderr, "note: nothing in the index matches the question\n");
 }
 
 int recall_query(Words args) {
@@ -138,22 +191,23 @@ int recall_query(Words args) {
   const double ms = 1e3 * watch.seconds();
   if (json) {
     Json j = r.json();
-    j.set("method", ask.method), j.set("ms", ms);
+    j.set("method", ask.chosen_method()), j.set("ms", ms);
     fmt::print("{}\n", j.dump());
     return 0;
   }
   warn(r);
   for (const recall::RecallHit& h : r.hits)
-    fmt::print("{:10.4g}  {}{}:{}-{}{}\n            {}\n", h.score, h.path,
+    fmt::print("{:10.4g}  {}{}:{}-{}{}{}{}\n            {}\n", h.score, h.path,
                h.line > 0 ? fmt::format(":{}", h.line) : "", h.begin, h.end,
-               h.copies > 1 ? fmt::format(" ({} copies)", h.copies) : "", h.text);
+               h.copies > 1 ? fmt::format(" ({} copies)", h.copies) : "", h.heading.empty() ? "" : "  ", h.heading,
+               h.text);
   return 0;
 }
 
 int recall_pack(Words args) {
   Ask ask;
   Args a("recall pack", "build a prompt (RAG): the chunks in document order, then the question");
-  ask.add_to(a, 100);
+  ask.add_to(a, 20);
   if (!a.parse(args)) return 0;
   const recall::RecallStore store(need(ask.at.db, "--db"));
   const recall::RecallAnswer r = ask.answer(store, recall::HitOrder::document);
@@ -173,7 +227,8 @@ int recall_stats(Words args) {
 }
 
 int recall_eval(Words args) {
-  std::string task = "all", noise;
+  std::string task = "all", noise, set;
+  IndexFolder at;
   int64_t tokens = 131072, hops = 4, questions = 20, seed = 1, chains = 4;
   bool json = false;
   Args a("recall eval", "recall on synthetic texts: how often all needed chunks are retrieved");
@@ -185,8 +240,15 @@ int recall_eval(Words args) {
             "number of questions; facts makes a text per question, variables one per --chains")
       .flag("--noise PATH", noise, "facts: file or folder with the filler text [synthetic text]")
       .flag("--seed N", seed, "random seed of the texts")
+      .flag("--set FILE", set,
+            "instead: questions about the documents of --db, as JSON lines with question, path, section and kind")
+      .settings(at)
       .json(json);
   if (!a.parse(args)) return 0;
+  if (!set.empty()) {
+    fmt::print("{}\n", recall_questions(need(at.db, "--db"), set).dump(json ? -1 : 2));
+    return 0;
+  }
   if (tokens < 1000 || questions < 1 || hops < 1 || chains < 1)
     throw UsageError(
         "quern recall eval: expected --tokens of at least 1000, and --questions, --hops and --chains of at least 1");
@@ -239,6 +301,7 @@ int recall_eval(Words args) {
 
 constexpr MenuItem kItems[] = {
     {"index", "PATH… --db DIR", "create or update a search index", recall_index},
+    {"delete", "PATH… --db DIR", "delete files from an index; the files themselves stay", recall_delete},
     {"query", "QUESTION --db DIR", "search: print the chunks that a question needs, best first", recall_query},
     {"pack", "QUESTION --db DIR", "build a prompt (RAG) from these chunks, in document order", recall_pack},
     {"stats", "--db DIR", "describe an index and verify all of its bytes", recall_stats},

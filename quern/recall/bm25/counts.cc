@@ -37,12 +37,14 @@ struct TextSlice {
   Shares<TermPosition> places;  // of words in chunks that open a row
 };
 
-void read_part(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options, TextSlice& p) {
+void read_part(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options,
+               std::span<const std::string_view> context, TextSlice& p) {
   WordKeys keys(options);
   p.keys.reserve((chunks[p.end_chunk - 1].end - chunks[p.first_chunk].begin) / 5);
   for (size_t c = p.first_chunk; c < p.end_chunk; ++c) {
     const size_t before = p.keys.size();
     keys.append(text.substr(chunks[c].begin, chunks[c].end - chunks[c].begin), p.keys);
+    if (!context.empty()) keys.append(context[c], p.keys);
     uint64_t sum = 0;
     for (size_t i = before; i < p.keys.size(); ++i) sum += mix64(p.keys[i]);
     p.words.push_back(static_cast<uint32_t>(p.keys.size() - before));
@@ -51,13 +53,14 @@ void read_part(std::string_view text, std::span<const Chunk> chunks, const Token
   }
 }
 
-std::vector<TextSlice> read_parts(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options) {
+std::vector<TextSlice> read_parts(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options,
+                                  std::span<const std::string_view> context) {
   const size_t n = std::clamp<size_t>(chunks.size() / 256, 1, 4 * static_cast<size_t>(thread_count()));
   std::vector<TextSlice> parts(n);
   for (size_t i = 0; i < n; ++i)
     parts[i].first_chunk = chunks.size() * i / n, parts[i].end_chunk = chunks.size() * (i + 1) / n;
   parallel_dynamic(static_cast<int64_t>(n),
-                   [&](int64_t i) { read_part(text, chunks, options, parts[static_cast<size_t>(i)]); });
+                   [&](int64_t i) { read_part(text, chunks, options, context, parts[static_cast<size_t>(i)]); });
   return parts;
 }
 
@@ -152,12 +155,13 @@ void sort_row(uint32_t* w, size_t n) {
 
 }  // namespace
 
-TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options) {
+TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options,
+                       std::span<const std::string_view> context) {
   TermCounts t;
   if (chunks.empty()) return t;
   if (chunks.size() >= KeyMap::kNone)
     fail("{} chunks exceed the limit of an index, {}", chunks.size(), KeyMap::kNone);
-  std::vector<TextSlice> parts = read_parts(text, chunks, options);
+  std::vector<TextSlice> parts = read_parts(text, chunks, options, context);
   const std::vector<uint32_t> first = share_rows(parts, chunks.size(), t);
   std::vector<uint64_t> row_begin(t.rows() + 1);
   for (size_t r = 0; r < t.rows(); ++r) row_begin[r + 1] = row_begin[r] + t.length[r];

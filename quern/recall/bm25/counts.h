@@ -27,6 +27,8 @@ struct TermCounts {
   size_t terms() const { return documents.size(); }
 };
 
-TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options);
+// `context`: more words of each chunk, as of the headings above it; empty, or one per chunk.
+TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options,
+                       std::span<const std::string_view> context = {});
 
 }  // namespace quern::recall

@@ -248,12 +248,13 @@ std::vector<std::vector<RankedDocument>> rank_across(std::span<const RecallView>
   return out;
 }
 
-RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chunks, const RecallOptions& o) {
+RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chunks, const RecallOptions& o,
+                               std::span<const std::string_view> context) {
   RecallIndex x;
   x.options_ = o;
   RecallStats& s = x.stats_;
   Stopwatch watch;
-  const TermCounts counts = count_terms(text, chunks, o.words);
+  const TermCounts counts = count_terms(text, chunks, o.words, context);
   s.count_s = watch.lap();
   x.postings_ = Postings::of(counts);
   x.copies_ = counts.copies;

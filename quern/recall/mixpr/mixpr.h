@@ -85,8 +85,10 @@ std::vector<std::vector<RankedDocument>> rank_across(std::span<const RecallView>
 
 class RecallIndex {
  public:
-  // Chunks of text must ascend. Options are those of the words, the graph and its guards.
-  static RecallIndex build(std::string_view text, std::span<const Chunk> chunks, const RecallOptions& options);
+  // Chunks of text must ascend. Options are those of the words, the graph and its guards. `context`: more words of
+  // each chunk (count_terms).
+  static RecallIndex build(std::string_view text, std::span<const Chunk> chunks, const RecallOptions& options,
+                           std::span<const std::string_view> context = {});
   Recalled mixpr(std::string_view query, const RecallQuery& q = {}) const { return recall_mixpr(view(), query, q); }
   Recalled bm25(std::string_view query, size_t k) const;
   RecallView view() const;
@@ -108,5 +110,7 @@ std::string_view name_of(RecallMode mode);
 // also name something rare in the collection?
 enum class RareTerms : bool { none, some };
 RecallMode route(std::string_view query, RareTerms rare);
+// It asks for the whole and names nothing to search for: "Summarize the document", but not "Summary of changes".
+bool asks_only_for_the_whole(std::string_view query);
 
 }  // namespace quern::recall

@@ -42,6 +42,22 @@ RecallMode route(std::string_view query, RareTerms rare) {
   return rare == RareTerms::some ? RecallMode::mixed : RecallMode::global;
 }
 
+bool asks_only_for_the_whole(std::string_view query) {
+  static constexpr std::array usual = {
+      "overview", "gist",    "tldr",    "tl",       "dr",        "outline",   "overall",      "synopsis",
+      "recap",    "sum",     "main",    "key",      "central",   "major",     "idea",         "ideas",
+      "point",    "points",  "theme",   "themes",   "takeaway",  "topic",     "topics",       "argument",
+      "about",    "message", "common",  "frequent", "important", "takeaways", "book",         "text",
+      "document", "story",   "file",    "article",  "whole",     "documents", "conversation", "give",
+      "please",   "write",   "provide", "short",    "brief",     "arguments"};
+  const Words all = words_of(query);
+  if (all.size() < 2 || !asks_for_the_whole(all)) return false;
+  const Words content = words_of(query, {.drop_stopwords = true});
+  return std::all_of(content.begin(), content.end(), [](const std::string& w) {
+    return w.starts_with("summar") || std::find(usual.begin(), usual.end(), w) != usual.end();
+  });
+}
+
 std::string_view name_of(RecallMode mode) {
   constexpr std::string_view names[] = {"auto", "local", "global", "mixed", "restart"};
   return names[static_cast<size_t>(mode)];

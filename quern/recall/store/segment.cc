@@ -1,7 +1,7 @@
 #include "quern/recall/store/segment.h"
 
 #include <fcntl.h>
-#include <sys/uio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "QRNRECL1";
+constexpr std::string_view kMagic = "QRNRECL2", kMagicBefore = "QRNRECL1";
 constexpr size_t kAlign = 64;
 enum Section : size_t {
   kMeta,
@@ -32,6 +32,10 @@ enum Section : size_t {
   kGraphDegree,
   kLast,
   kCopies,
+  kSectionsBefore,  // of the first version
+  kPaths = kSectionsBefore,
+  kPathEnds,
+  kPathText,
   kSections
 };
 
@@ -41,7 +45,7 @@ struct SectionEntry {
 struct Head {
   char magic[8];
   uint64_t sections, check;
-  std::array<SectionEntry, kSections> table;
+  std::array<SectionEntry, kSections> table;  // the first version's is shorter
 };
 
 template <class T>
@@ -80,6 +84,12 @@ Json files_json(const std::vector<SegmentFile>& files) {
 }
 
 }  // namespace
+
+FileStamp stamp_of(const fs::path& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return {};
+  return {st.st_ino, st.st_size, st.st_mtim.tv_sec * 1'000'000'000LL + st.st_mtim.tv_nsec};
+}
 
 uint64_t content_check(std::span<const std::byte> bytes) {
   uint64_t lanes[4] = {1, 2, 3, 4};
@@ -121,7 +131,14 @@ void write_durably(const fs::path& path, std::span<const std::span<const std::by
 }
 
 RecallStats write_segment(const fs::path& path, const SegmentInput& in, const RecallOptions& options) {
-  const RecallIndex index = RecallIndex::build(in.text, in.chunks, options);
+  const PassageList& passages = in.passages;
+  std::vector<std::string_view> context;
+  std::vector<uint64_t> path_ends;
+  std::string path_text;
+  for (const std::string& p : passages.paths) path_text += p, path_ends.push_back(path_text.size());
+  if (!path_text.empty())
+    for (const uint32_t p : passages.path) context.push_back(passages.paths[p]);
+  const RecallIndex index = RecallIndex::build(in.text, passages.chunks, options, context);
   const RecallView v = index.view();
   const RecallStats& s = index.stats();
   Json meta = Json::object();
@@ -133,7 +150,7 @@ RecallStats write_segment(const fs::path& path, const SegmentInput& in, const Re
   std::array<std::vector<std::span<const std::byte>>, kSections> sections;
   sections[kMeta] = {bytes_of(meta_text)};
   sections[kText] = {bytes_of(in.text)};
-  sections[kChunks] = {bytes_of(in.chunks)};
+  sections[kChunks] = {bytes_of(passages.chunks)};
   sections[kDocuments] = {bytes_of(in.documents)};
   sections[kKeys] = {bytes_of(v.postings.keys)};
   sections[kTerms] = {bytes_of(v.postings.terms)};
@@ -148,6 +165,9 @@ RecallStats write_segment(const fs::path& path, const SegmentInput& in, const Re
   sections[kGraphDegree] = {bytes_of(v.graph.degree)};
   sections[kLast] = {bytes_of(v.last)};
   sections[kCopies] = {bytes_of(v.copies)};
+  sections[kPaths] = {bytes_of(passages.path)};
+  sections[kPathEnds] = {bytes_of(path_ends)};
+  sections[kPathText] = {bytes_of(path_text)};
 
   static constexpr std::array<std::byte, kAlign> kZeros{};
   Head head{};
@@ -183,16 +203,20 @@ std::span<const T> Segment::section(size_t i) const {
   return {reinterpret_cast<const T*>(file_->bytes().data() + e.offset), e.bytes / sizeof(T)};
 }
 
-Segment::Segment(const fs::path& path, const RecallOptions& options) : file_(std::make_unique<MappedFile>(path)) {
+Segment::Segment(const fs::path& path, const RecallOptions& options)
+    : stamp_(stamp_of(path)), file_(std::make_unique<MappedFile>(path)) {
   const std::span<const std::byte> all = file_->bytes();
   const auto damaged = [&](std::string what) {
     fail("{} is damaged or not a recall segment: {}", path.string(), what);
   };
   if (all.size() < sizeof(Head)) damaged(fmt::format("{} bytes, a head has {}", all.size(), sizeof(Head)));
   const Head& head = *reinterpret_cast<const Head*>(all.data());
-  if (std::memcmp(head.magic, kMagic.data(), 8) != 0 || head.sections != kSections) damaged("its head");
-  if (head.check != content_check(std::as_bytes(std::span(head.table)))) damaged("its table of sections");
-  for (size_t i = 0; i < kSections; ++i) {
+  const bool before = std::memcmp(head.magic, kMagicBefore.data(), 8) == 0;
+  const size_t sections = before ? kSectionsBefore : kSections;
+  if ((!before && std::memcmp(head.magic, kMagic.data(), 8) != 0) || head.sections != sections) damaged("its head");
+  if (head.check != content_check(std::as_bytes(std::span(head.table).first(sections))))
+    damaged("its table of sections");
+  for (size_t i = 0; i < sections; ++i) {
     const SectionEntry& e = head.table[i];
     if (e.offset > all.size() || e.bytes > all.size() - e.offset)
       damaged(fmt::format("section {} ends at {} of {} bytes", i, e.offset + e.bytes, all.size()));
@@ -224,6 +248,17 @@ Segment::Segment(const fs::path& path, const RecallOptions& options) : file_(std
   view_.words = static_cast<uint64_t>(meta_.at("words").as_int());
   view_.threshold = static_cast<float>(meta_.at("threshold").as_double());
   view_.options = options;
+  if (before) return;
+  const auto path_text = section<char>(kPathText);
+  paths_ = section<uint32_t>(kPaths), path_ends_ = section<uint64_t>(kPathEnds);
+  path_text_ = {path_text.data(), path_text.size()};
+}
+
+std::string_view Segment::path_of(size_t chunk) const {
+  if (!has_paths()) return {};
+  const uint32_t p = paths_[chunk];
+  const uint64_t begin = p == 0 ? 0 : path_ends_[p - 1];
+  return path_text_.substr(begin, path_ends_[p] - begin);
 }
 
 const SegmentDocument& Segment::document_of(const Chunk& c) const {

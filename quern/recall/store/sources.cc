@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "quern/corpus/io/byte_stream.h"
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::recall {
@@ -14,15 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kCode = {".c",   ".cc",    ".cpp",  ".cxx",  ".h",   ".hh",   ".hpp", ".py",
-                              ".js",  ".ts",    ".go",   ".rs",   ".sh",  ".java", ".rb",  ".lua",
-                              ".sql", ".cmake", ".toml", ".yaml", ".yml", ".json"};
-constexpr std::array kProse = {".txt", ".md", ".markdown", ".rst", ".text", ".tex", ".org", ""};
-
-template <class A>
-bool among(const A& list, const std::string& x) {
-  return std::find(list.begin(), list.end(), x) != list.end();
-}
+constexpr size_t kMaxUnpacked = size_t{1} << 30;
 
 std::string extension(const fs::path& p) {
   std::string e = p.extension().string();
@@ -31,21 +23,44 @@ std::string extension(const fs::path& p) {
   return e;
 }
 
-bool is_jsonl(const fs::path& p) { return extension(p) == ".jsonl" || extension(p) == ".ndjson"; }
+// The content of a file, decompressed when its name says so; nothing when it is no text.
+struct Content {
+  MappedFile mapped;
+  std::string unpacked;
+  std::string_view text;
+  explicit Content(const fs::path& path) : mapped(path) {
+    text = {reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()};
+    if (extension(path) != ".gz") return;
+    const auto stream = corpus::open_bytes(path);
+    char buffer[1 << 16];
+    while (const size_t n = stream->read(buffer, sizeof buffer)) {
+      unpacked.append(buffer, n);
+      if (unpacked.size() > kMaxUnpacked) fail("{}: unpacks to more than {} bytes", path.string(), kMaxUnpacked);
+    }
+    text = unpacked;
+  }
+};
 
-void add_document(std::string_view text, uint32_t file, uint32_t line, const ChunkOptions& chunks, uint64_t& sequence,
-                  SegmentInput& in, SourceReport& report) {
+struct Destination {
+  uint32_t file;
+  uint64_t& sequence;
+  SegmentInput& in;
+  SourceReport& report;
+};
+
+void add_document(const ReadDocument& d, uint32_t line, const PassageOptions& options, const Destination& to) {
+  SegmentInput& in = to.in;
   const uint64_t begin = in.text.size();
-  in.text += text;
-  report.ill_formed += text::utf8_error(text) != text.npos;
-  append_chunks(text, chunks, begin, in.chunks);
-  in.documents.push_back({begin, in.text.size(), sequence++, file, line});
+  in.text += d.text;
+  to.report.ill_formed += text::utf8_error(d.text) != d.text.npos;
+  append_passages(d, options, begin, in.passages);
+  in.documents.push_back({begin, in.text.size(), to.sequence++, to.file, line});
   in.text += '\n';  // between documents
 }
 
 // Every line must be an object with the field.
-void add_lines(const fs::path& path, std::string_view content, uint32_t file, const ChunkOptions& chunks,
-               const std::string& field, uint64_t& sequence, SegmentInput& in, SourceReport& report) {
+void add_lines(const fs::path& path, std::string_view content, const PassageOptions& options,
+               const std::string& field, const Destination& to) {
   uint32_t line = 0;
   for (size_t begin = 0; begin < content.size();) {
     const size_t end = std::min(content.find('\n', begin), content.size());
@@ -55,17 +70,18 @@ void add_lines(const fs::path& path, std::string_view content, uint32_t file, co
     if (text.find_first_not_of(" \t\r") == text.npos) continue;
     const std::string where = fmt::format("{}:{}", path.string(), line);
     try {
-      add_document(Json::parse(text, where).at(field, where).as_string(where + ", " + field), file, line, chunks,
-                   sequence, in, report);
+      ReadDocument d;
+      d.text = Json::parse(text, where).at(field, where).as_string(where + ", " + field);
+      add_document(d, line, options, to);
     } catch (const Error& e) {
-      report.skipped.push_back(e.what());
+      to.report.skipped.push_back(e.what());
     }
   }
 }
 
 }  // namespace
 
-std::vector<fs::path> source_files(const std::vector<std::string>& paths) {
+std::vector<fs::path> source_files(const std::vector<std::string>& paths, SourceReport* report) {
   std::vector<fs::path> out;
   for (const std::string& p : paths) {
     if (!fs::exists(p)) fail("{}: no such file or folder", p);
@@ -79,9 +95,12 @@ std::vector<fs::path> source_files(const std::vector<std::string>& paths) {
         if (it->is_directory()) it.disable_recursion_pending();
         continue;
       }
-      const std::string e = extension(it->path());
-      if (it->is_regular_file() && (among(kCode, e) || among(kProse, e) || is_jsonl(it->path())))
+      if (!it->is_regular_file()) continue;
+      if (document_kind(name)) {
         out.push_back(it->path().lexically_normal());
+      } else if (report) {
+        ++report->unread_kinds[extension(it->path())];
+      }
     }
   }
   std::sort(out.begin(), out.end());
@@ -98,22 +117,38 @@ SegmentFile stat_file(const fs::path& path) {
 
 bool append_file(const fs::path& path, SegmentFile file, const SourceOptions& o, uint64_t& sequence, SegmentInput& in,
                  SourceReport& report) {
-  const MappedFile mapped(path);
-  const std::string_view content(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
-  if (content.substr(0, 8192).find('\0') != content.npos) {
-    report.skipped.push_back(path.string() + ": holds zero bytes, so it is no text");
+  const auto skip = [&](const std::string& why) {
+    report.skipped.push_back(why);
     return false;
+  };
+  std::optional<Content> content;
+  try {
+    content.emplace(path);
+  } catch (const Error& e) {
+    return skip(e.what());
   }
-  file.hash = content_check(mapped.bytes());
-  const auto number = static_cast<uint32_t>(in.files.size());
+  const std::string_view text = content->text;
+  if (text.substr(0, 8192).find('\0') != text.npos)
+    return skip(path.string() + ": holds zero bytes, so it is no text");
+  const DocumentKind kind = document_kind(path.filename().string()).value_or(DocumentKind::plain);
+  if (kind == DocumentKind::man && !is_roff(text))
+    return skip(path.string() + ": is named like a man page and is none");
+  file.hash = content_check(content->mapped.bytes());
+  const Destination to{static_cast<uint32_t>(in.files.size()), sequence, in, report};
   in.files.push_back(std::move(file));
-  ChunkOptions chunks{.unit = o.unit.value_or(ChunkUnit::sentence), .max_words = o.max_words};
-  if (is_jsonl(path)) {
-    add_lines(path, content, number, chunks, o.field, sequence, in, report);
-    return true;
+  PassageOptions options{.chunks = {.unit = o.unit.value_or(ChunkUnit::sentence),
+                                    .max_words = o.max_words != 0 ? o.max_words
+                                                 : o.unit         ? 64
+                                                                  : 128},
+                         .min_words = o.unit ? 0 : o.min_words};
+  const size_t before = in.passages.chunks.size();
+  if (kind == DocumentKind::json_lines) {
+    add_lines(path, text, options, o.field, to);
+  } else {
+    if (!o.unit && kind == DocumentKind::code) options.chunks.unit = ChunkUnit::code;
+    add_document(read_document(kind, text), 0, options, to);
   }
-  if (!o.unit && among(kCode, extension(path))) chunks.unit = ChunkUnit::code;
-  add_document(content, number, 0, chunks, sequence, in, report);
+  report.without_text += in.passages.chunks.size() == before;
   return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "quern/base/file_lock.h"
 #include "quern/base/stopwatch.h"
+#include "quern/recall/mixpr/fused.h"
 
 namespace quern::recall {
 namespace {
@@ -78,7 +79,10 @@ void carry_over(const Segment& s, const std::set<std::string>& replaced, Segment
     const bool stays = moved[d.file] != KeyMap::kNone;
     const uint64_t begin = in.text.size();
     for (; c < s.chunks().size() && s.chunks()[c].begin < d.end; ++c)
-      if (stays) in.chunks.push_back({s.chunks()[c].begin - d.begin + begin, s.chunks()[c].end - d.begin + begin});
+      if (stays) {
+        in.passages.add_path(std::string(s.path_of(c)));
+        in.passages.add({s.chunks()[c].begin - d.begin + begin, s.chunks()[c].end - d.begin + begin});
+      }
     if (!stays) continue;
     in.text += s.text().substr(d.begin, d.end - d.begin);
     in.documents.push_back({begin, in.text.size(), d.sequence, moved[d.file], d.line});
@@ -104,8 +108,21 @@ RecallStore RecallStore::open_or_create(const fs::path& folder, const RecallOpti
   return RecallStore(folder, options);
 }
 
+// A writer may replace the manifest and remove the segments that it named while they are opened here.
 void RecallStore::load() {
+  constexpr int kAttempts = 5;
+  for (int i = 1;; ++i) {
+    try {
+      return load_once();
+    } catch (const Error&) {
+      if (i == kAttempts || !changed_on_disk()) throw;
+    }
+  }
+}
+
+void RecallStore::load_once() {
   const fs::path file = folder_ / kManifest;
+  manifest_ = stamp_of(file);
   const Json m = Json::read(file);
   const std::string where = file.string();
   if (const int64_t format = m.at("format", where).as_int(where + ", format"); format != 1)
@@ -113,11 +130,30 @@ void RecallStore::load() {
   options_ = options_from(m.at("options", where));
   next_segment_ = m.at("next_segment", where).as_int(where + ", next_segment");
   next_sequence_ = static_cast<uint64_t>(m.at("next_sequence", where).as_int(where + ", next_sequence"));
-  names_.clear(), segments_.clear();
+  std::map<std::string, std::shared_ptr<const Segment>> open;
+  for (size_t i = 0; i < names_.size(); ++i) open[names_[i]] = segments_[i];
+  std::vector<std::string> names;
+  std::vector<std::shared_ptr<const Segment>> segments;
   for (const Json& s : m.at("segments", where).as_array(where + ", segments")) {
-    names_.push_back(s.as_string(where + ", segments"));
-    segments_.push_back(std::make_unique<Segment>(folder_ / names_.back(), options_));
+    names.push_back(s.as_string(where + ", segments"));
+    const fs::path path = folder_ / names.back();
+    const auto before = open.find(names.back());
+    if (before != open.end() && before->second->stamp() == stamp_of(path)) {
+      segments.push_back(before->second);
+    } else {
+      segments.push_back(std::make_shared<Segment>(path, options_));
+    }
   }
+  names_ = std::move(names), segments_ = std::move(segments);
+}
+
+bool RecallStore::changed_on_disk() const { return stamp_of(folder_ / kManifest) != manifest_; }
+
+RecallStore RecallStore::reopened() const {
+  RecallStore fresh(folder_, options_);
+  fresh.names_ = names_, fresh.segments_ = segments_;
+  fresh.load();
+  return fresh;
 }
 
 void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, SegmentMerge merge) {
@@ -149,7 +185,10 @@ void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& r
   const uint64_t base = in.text.size();
   const auto file_base = static_cast<uint32_t>(in.files.size());
   in.text += fresh.text;
-  for (const Chunk& c : fresh.chunks) in.chunks.push_back({c.begin + base, c.end + base});
+  for (size_t c = 0; c < fresh.passages.chunks.size(); ++c) {
+    in.passages.add_path(std::string(fresh.passages.path_of(c)));
+    in.passages.add({fresh.passages.chunks[c].begin + base, fresh.passages.chunks[c].end + base});
+  }
   for (SegmentDocument d : fresh.documents) {
     d.begin += base, d.end += base, d.file += file_base;
     in.documents.push_back(d);
@@ -185,21 +224,25 @@ IndexReport RecallStore::index(const std::vector<std::string>& paths, const Sour
   const Stopwatch watch;
   const WriterLock lock(folder_);
   if (fs::exists(folder_ / kManifest)) load();  // what another writer did meanwhile
-  std::map<std::string, const SegmentFile*> known;
+  struct Known {
+    const SegmentFile* file;
+    bool current;  // false: chunks of an older version, which know no headings
+  };
+  std::map<std::string, Known> known;
   for (const auto& s : segments_)
-    for (const SegmentFile& f : s->files()) known[f.path] = &f;
+    for (const SegmentFile& f : s->files()) known[f.path] = {&f, s->has_paths()};
   IndexReport report;
   SegmentInput fresh;
   std::vector<std::string> replaced;
   std::set<std::string> present;
-  for (const fs::path& p : source_files(paths)) {
+  for (const fs::path& p : source_files(paths, &report.sources)) {
     ++report.files;
     SegmentFile file = stat_file(p);
     present.insert(file.path);
     const auto before = known.find(file.path);
     if (before != known.end()) {
-      const SegmentFile& b = *before->second;
-      if (b.size == file.size &&
+      const SegmentFile& b = *before->second.file;
+      if (before->second.current && b.size == file.size &&
           (b.modified_ns == file.modified_ns || b.hash == content_check(MappedFile(p).bytes()))) {
         ++report.unchanged;
         continue;
@@ -209,7 +252,7 @@ IndexReport RecallStore::index(const std::vector<std::string>& paths, const Sour
     if (append_file(p, file, o, next_sequence_, fresh, report.sources))
       before == known.end() ? ++report.added : ++report.changed;
   }
-  for (const auto& [path, file] : known)
+  for (const auto& [path, before] : known)
     if (!present.contains(path) &&
         std::any_of(paths.begin(), paths.end(), [&](const std::string& root) { return is_below(path, root); })) {
       replaced.push_back(path);
@@ -235,9 +278,24 @@ void RecallStore::put(const std::string& name, std::string_view text, const Chun
   fresh.text = text;
   fresh.files.push_back({name, static_cast<int64_t>(text.size()), 0, content_check(std::as_bytes(std::span(text)))});
   fresh.documents.push_back({0, text.size(), next_sequence_++, 0, 0});
-  append_chunks(text, chunks, 0, fresh.chunks);
+  append_passages({.text = std::string(text), .title = {}, .headings = {}}, {.chunks = chunks}, 0, fresh.passages);
   fresh.text += '\n';
   commit(std::move(fresh), {name}, SegmentMerge::small);
+}
+
+int64_t RecallStore::remove(const std::vector<std::string>& names) {
+  const WriterLock lock(folder_);
+  if (fs::exists(folder_ / kManifest)) load();
+  std::set<std::string> gone;
+  for (const std::string& name : names) {
+    bool any = false;
+    for (const auto& s : segments_)
+      for (const SegmentFile& f : s->files())
+        if (f.path == name || is_below(f.path, name)) any = true, gone.insert(f.path);
+    if (!any) fail("{}: no document of this name is in the index; nothing was deleted", name);
+  }
+  if (!gone.empty()) commit({}, {gone.begin(), gone.end()}, SegmentMerge::small);
+  return static_cast<int64_t>(gone.size());
 }
 
 RecallHit RecallStore::hit(const Segment& s, const RecalledChunk& c) const {
@@ -250,6 +308,7 @@ RecallHit RecallStore::hit(const Segment& s, const RecalledChunk& c) const {
           .sequence = d.sequence,
           .copies = c.copies,
           .score = c.score,
+          .heading = std::string(s.path_of(c.chunk)),
           .text = std::string(s.text().substr(chunk.begin, chunk.end - chunk.begin))};
 }
 
@@ -277,6 +336,36 @@ RecallAnswer RecallStore::bm25(std::string_view question, size_t k, HitOrder ord
     for (const RankedDocument& r : ranked[i])
       a.hits.push_back(hit(*segments_[i], {views[i].last[r.document], views[i].copies[r.document], r.score}));
   keep_best(a.hits, k, order);
+  if (a.hits.empty()) a.fallback = "none";
+  return a;
+}
+
+RecallAnswer RecallStore::fused(std::string_view question, size_t k, HitOrder order) const {
+  if (options_.graph && asks_only_for_the_whole(question)) {
+    RecallQuery q;
+    q.k = k, q.mode = RecallMode::global, q.score_order = order == HitOrder::score;
+    if (RecallAnswer whole = mixpr(question, q); !whole.hits.empty()) return whole;
+  }
+  std::vector<FusedPart> parts;
+  for (const auto& s : segments_)
+    parts.push_back({s->view(), [segment = s.get()](uint32_t row) {
+                       const uint32_t c = segment->view().last[row];
+                       const Chunk& chunk = segment->chunks()[c];
+                       const std::string_view path = segment->path_of(c);
+                       const size_t above = path.rfind(kPathBetween);
+                       const uint64_t document = segment->document_of(chunk).sequence;
+                       return FusedText{
+                           .text = segment->text().substr(chunk.begin, chunk.end - chunk.begin),
+                           .heading = above == path.npos ? path : path.substr(above + kPathBetween.size()),
+                           .section = path.empty() ? 0 : mix64(document << 32 ^ word_key(path)) | 1};
+                     }});
+  RecallAnswer a;
+  for (const FusedRow& r : rank_fused(parts, question, k)) {
+    const RecallView& v = parts[r.part].view;
+    a.hits.push_back(hit(*segments_[r.part], {v.last[r.row], v.copies[r.row], r.score}));
+  }
+  keep_best(a.hits, k, order);
+  if (a.hits.empty()) a.fallback = "none";
   return a;
 }
 
@@ -294,16 +383,8 @@ RecallAnswer RecallStore::mixpr(std::string_view question, const RecallQuery& q)
   a.mode = parts[0].mode, a.alpha = parts[0].alpha;
   if (!walked) {
     RecallAnswer plain = bm25(question, q.k, HitOrder{q.score_order});
-    a.fallback = plain.hits.empty() ? "recent" : "bm25";
+    a.fallback = plain.hits.empty() ? "none" : "bm25";
     a.hits = std::move(plain.hits);
-    if (!a.hits.empty()) return a;
-    for (size_t i = 0; i < parts.size(); ++i)
-      for (const RecalledChunk& c : parts[i].chunks) a.hits.push_back(hit(*segments_[i], c));
-    std::sort(a.hits.begin(), a.hits.end(), [](const RecallHit& x, const RecallHit& y) {
-      return x.sequence != y.sequence ? x.sequence > y.sequence : x.begin > y.begin;
-    });
-    if (a.hits.size() > q.k) a.hits.resize(q.k);
-    std::reverse(a.hits.begin(), a.hits.end());
     return a;
   }
   const bool global = a.alpha == 0;
@@ -322,6 +403,9 @@ Json IndexReport::json() const {
   Json j = Json::object();
   j.set("files", files), j.set("added", added), j.set("changed", changed), j.set("gone", gone);
   j.set("unchanged", unchanged), j.set("skipped", static_cast<int64_t>(sources.skipped.size()));
+  Json kinds = Json::object();
+  for (const auto& [kind, n] : sources.unread_kinds) kinds.set(kind, n);
+  j.set("unread_kinds", std::move(kinds)), j.set("without_text", sources.without_text);
   j.set("ill_formed", sources.ill_formed), j.set("segments", segments), j.set("documents", documents);
   j.set("chunks", chunks), j.set("words", words), j.set("seconds", seconds);
   return j;
@@ -337,7 +421,9 @@ Json RecallAnswer::json() const {
     c.set("path", h.path);
     if (h.line > 0) c.set("line", int64_t{h.line});
     c.set("begin", static_cast<int64_t>(h.begin)), c.set("end", static_cast<int64_t>(h.end));
-    c.set("copies", int64_t{h.copies}), c.set("score", h.score), c.set("text", h.text);
+    c.set("copies", int64_t{h.copies}), c.set("score", h.score);
+    if (!h.heading.empty()) c.set("heading", h.heading);
+    c.set("text", h.text);
     list.push(std::move(c));
   }
   j.set("chunks", std::move(list));
@@ -348,8 +434,9 @@ std::string pack_prompt(const RecallAnswer& answer, std::string_view question) {
   std::string out;
   const RecallHit* last = nullptr;
   for (const RecallHit& h : answer.hits) {
-    if (!last || last->sequence != h.sequence) {
-      out += fmt::format("{}[{}{}]\n", last ? "\n" : "", h.path, h.line > 0 ? fmt::format(":{}", h.line) : "");
+    if (!last || last->sequence != h.sequence || last->heading != h.heading) {
+      out += fmt::format("{}[{}{}]{}{}\n", last ? "\n" : "", h.path, h.line > 0 ? fmt::format(":{}", h.line) : "",
+                         h.heading.empty() ? "" : " ", h.heading);
     } else if (last->end + 2 < h.begin) {
       out += "…\n";
     }

@@ -3,7 +3,7 @@
 // before or after it. Segments with changed documents, and small ones, are merged into the new one: sizes grow
 // geometrically and every text is rewritten O(log n) times. One writer at a time (a lock file); readers keep what they
 // opened.
-//   BM25 is exact across segments. The similarity graph is built within a segment: a random walk runs in each and the
+//   `fused` and BM25 are exact across segments but for the walk. The similarity graph is built within a segment: a random walk runs in each and the
 //   results are weighted by the segment's relevance to the query; `merge` puts everything into one.
 #pragma once
 #include <filesystem>
@@ -30,13 +30,14 @@ struct RecallHit {
   uint64_t sequence = 0;
   uint32_t copies = 1;
   double score = 0;
+  std::string heading;  // the path of headings above it, "" without one
   std::string text;
 };
 struct RecallAnswer {
   std::vector<RecallHit> hits;
   RecallMode mode = RecallMode::local;
   double alpha = 0;
-  std::string fallback;
+  std::string fallback;  // "", "bm25" (no chunk was similar to the question), or "none" (nothing matches, no hits)
   Json json() const;
 };
 
@@ -57,18 +58,29 @@ class RecallStore {
   // Brings the index up to date with the files among and below paths: new, changed and vanished ones.
   IndexReport index(const std::vector<std::string>& paths, const SourceOptions& options,
                     SegmentMerge merge = SegmentMerge::small);
+  // Removes the texts of these names, and those of files below folders of these names; their bytes leave the disk with the
+  // segment that held them. Returns how many files went. Throws Error, and removes nothing, if a name is not there.
+  int64_t remove(const std::vector<std::string>& names);
   // Adds one text under a name, replacing what had it; searchable and on disk when it returns.
   void put(const std::string& name, std::string_view text, const ChunkOptions& chunks);
 
+  // BM25 with more evidence (fused.h): what to use unless there is a reason for another. A question that only asks for
+  // the whole, such as for a summary, is answered by the graph's global mode.
+  RecallAnswer fused(std::string_view question, size_t k, HitOrder order = HitOrder::score) const;
   RecallAnswer mixpr(std::string_view question, const RecallQuery& q) const;
   RecallAnswer bm25(std::string_view question, size_t k, HitOrder order = HitOrder::score) const;
   Json stats() const;
-  const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
+  // Another process, or another object, has changed the index since this one read it.
+  bool changed_on_disk() const;
+  // The index as it is now; segments that stayed are shared with this one.
+  RecallStore reopened() const;
+  const std::vector<std::shared_ptr<const Segment>>& segments() const { return segments_; }
   const RecallOptions& options() const { return options_; }
 
  private:
   RecallStore(std::filesystem::path folder, const RecallOptions& options);
   void load();
+  void load_once();
   void commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, SegmentMerge merge);
   RecallHit hit(const Segment& s, const RecalledChunk& c) const;
   std::filesystem::path folder_;
@@ -76,7 +88,8 @@ class RecallStore {
   int64_t next_segment_ = 1;
   uint64_t next_sequence_ = 0;
   std::vector<std::string> names_;  // of segment files
-  std::vector<std::unique_ptr<Segment>> segments_;
+  std::vector<std::shared_ptr<const Segment>> segments_;
+  FileStamp manifest_;  // when it was read
 };
 
 }  // namespace quern::recall

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -111,17 +112,20 @@ TEST(RecallStore, FollowsFiles) {
              "{\"text\": \"Barley is for beer.\"}\n\n{\"no\": 1}\n{\"text\": \"Rye is for bread.\"}\n");
   write_file(docs / "d.txt", std::string("zero\0byte", 9));
   write_file(docs / "e.png", "not looked at");
+  write_file(docs / "h.1", "Release 1, no man page.");
   write_file(docs / "f.py", "def mill():\n    return 1\n\ndef wheel():\n    return 2\n");
   RecallStore store = store_at(d.path / "db");
   IndexReport r = store.index({docs.string()}, {});
-  EXPECT_EQ(r.files, 5);
+  EXPECT_EQ(r.files, 6);
   EXPECT_EQ(r.added, 4);
-  ASSERT_EQ(r.sources.skipped.size(), 2u);
+  ASSERT_EQ(r.sources.skipped.size(), 3u);
+  EXPECT_NE(r.sources.skipped[2].find("h.1: is named like a man page"), std::string::npos) << r.sources.skipped[2];
+  EXPECT_EQ(r.sources.unread_kinds, (std::map<std::string, int64_t>{{".png", 1}}));
   EXPECT_NE(r.sources.skipped[0].find("c.jsonl:3"), std::string::npos) << r.sources.skipped[0];
   EXPECT_EQ(texts(store.bm25("barley", 5)), Strings{"Barley is for beer."});
   EXPECT_EQ(store.bm25("barley", 5).hits[0].line, 1u);
   EXPECT_EQ(store.bm25("wheel", 5).hits.size(), 2u);
-  EXPECT_EQ(store.bm25("river", 5).hits[0].begin, 25u);
+  EXPECT_EQ(store.bm25("river", 5).hits[0].text, "The miller grinds wheat. The river turns the wheel.");
 
   r = store.index({docs.string()}, {});
   EXPECT_EQ(r.unchanged, 4);
@@ -139,6 +143,127 @@ TEST(RecallStore, FollowsFiles) {
   EXPECT_EQ(texts(store.bm25("oats", 5)), Strings{"A new page about oats."});
   EXPECT_EQ(texts(store.bm25("rye", 5)), Strings{"Rye is for bread."});
   EXPECT_NE(message_of([&] { store.index({(d.path / "nowhere").string()}, {}); }).find("nowhere"), std::string::npos);
+}
+
+TEST(RecallStore, FormatsAreReadAndHeadingsAreFound) {
+  Scratch d;
+  const fs::path docs = d.path / "docs";
+  fs::create_directories(docs);
+  write_file(docs / "a.html", "<title>Mill</title><script>var oats;</script><h1>Repair</h1><p>Oil the axle.</p>");
+  write_file(docs / "b.md", "# Garden\n\n## Winter\n\nCover the roses.\n");
+  write_file(docs / "c.rst", "Harvest\n=======\n\nCut the barley.\n");
+  write_file(docs / "e.html", "<nav>Only links</nav>");
+  RecallStore store = store_at(d.path / "db");
+  const IndexReport r = store.index({docs.string()}, {});
+  EXPECT_EQ(r.sources.without_text, 1);
+  const RecallAnswer repair = store.fused("mill repair", 1);
+  ASSERT_EQ(repair.hits.size(), 1u);
+  EXPECT_EQ(repair.hits[0].heading, "Mill > Repair");
+  EXPECT_EQ(repair.hits[0].text, "Repair\n\nOil the axle.");
+  EXPECT_TRUE(store.bm25("oats script links", 3).hits.empty());
+  const RecallAnswer winter = store.fused("winter in the garden", 1);
+  ASSERT_EQ(winter.hits.size(), 1u);
+  EXPECT_EQ(winter.hits[0].heading, "Garden > Winter");
+  EXPECT_EQ(winter.json().at("chunks").as_array()[0].at("heading").as_string(), "Garden > Winter");
+  EXPECT_EQ(pack_prompt(winter, "?").substr(0, pack_prompt(winter, "?").find('\n')),
+            fmt::format("[{}] Garden > Winter", (docs / "b.md").string()));
+  // Headings stay with chunks that are merged, and after a change of another file.
+  write_file(docs / "c.rst", "Harvest\n=======\n\nCut the rye.\n");
+  store.index({docs.string()}, {}, SegmentMerge::all);
+  EXPECT_EQ(store.fused("winter in the garden", 1).hits.at(0).heading, "Garden > Winter");
+  EXPECT_EQ(store.fused("harvest", 1).hits.at(0).text, "Harvest\n=======\n\nCut the rye.");
+  EXPECT_EQ(store.fused("zebra", 3).fallback, "none");
+  EXPECT_TRUE(store.mixpr("zebra", {}).hits.empty());
+  EXPECT_EQ(store.mixpr("zebra", {}).fallback, "none");
+}
+
+// A segment as earlier versions wrote it: a shorter table, and no paths of headings.
+TEST(RecallStore, OpensSegmentsOfTheFirstVersion) {
+  Scratch d;
+  fs::create_directories(d.path / "docs");
+  write_file(d.path / "docs/a.md", "# Mill\n\nThe lantern hangs here.\n");
+  const std::string docs = (d.path / "docs").string();
+  store_at(d.path / "db").index({docs}, {});
+  const fs::path file = d.path / "db/segment-000001.qrs";
+  std::string bytes = read_file(file);
+  constexpr size_t kHead = 24, kEntry = 24, kBefore = 15;
+  bytes.replace(0, 8, "QRNRECL1");
+  const uint64_t sections = kBefore;
+  const uint64_t check = content_check(std::as_bytes(std::span(bytes).subspan(kHead, kBefore * kEntry)));
+  std::memcpy(&bytes[8], &sections, 8), std::memcpy(&bytes[16], &check, 8);
+  write_file(file, bytes);
+  RecallStore old(d.path / "db");
+  EXPECT_EQ(old.fused("lantern", 1).hits.at(0).heading, "");
+  EXPECT_EQ(old.index({docs}, {}).changed, 1) << "its files are read again, for their headings";
+  EXPECT_EQ(old.fused("lantern", 1).hits.at(0).heading, "Mill");
+  EXPECT_EQ(old.index({docs}, {}).unchanged, 1);
+}
+
+TEST(RecallStore, DeletedTextsLeaveAnswersStatisticsAndTheDisk) {
+  Scratch d;
+  fs::create_directories(d.path / "docs/sub");
+  write_file(d.path / "docs/a.txt", "The lantern hangs in the mill.");
+  write_file(d.path / "docs/sub/b.txt", "A secret word: xylophone. The mill is old.");
+  write_file(d.path / "docs/sub/c.txt", "The xylophone again.");
+  RecallStore store = store_at(d.path / "db"), never = store_at(d.path / "never");
+  store.index({(d.path / "docs").string()}, {});
+  never.index({(d.path / "docs/a.txt").string()}, {});
+  EXPECT_NE(message_of([&] {
+              store.remove({(d.path / "docs/sub").string(), "nowhere"});
+            }).find("nowhere"),
+            std::string::npos);
+  EXPECT_EQ(store.bm25("xylophone", 5).hits.size(), 2u) << "nothing was deleted";
+  EXPECT_EQ(store.remove({(d.path / "docs/sub/").string()}), 2);
+  const RecallStore again(d.path / "db");
+  for (const RecallStore* s : {&std::as_const(store), &again}) {
+    EXPECT_EQ(s->fused("xylophone", 5).fallback, "none");
+    EXPECT_EQ(s->bm25("mill", 5).hits.at(0).score, never.bm25("mill", 5).hits.at(0).score);
+  }
+  for (const auto& e : fs::directory_iterator(d.path / "db"))
+    EXPECT_EQ(read_file(e.path()).find("xylophone"), std::string::npos) << e.path();
+  EXPECT_EQ(store.remove({(d.path / "docs/a.txt").string()}), 1);
+  EXPECT_TRUE(store.segments().empty());
+  store.index({(d.path / "docs").string()}, {});
+  EXPECT_EQ(store.bm25("xylophone", 5).hits.size(), 2u);
+}
+
+TEST(RecallStore, AReaderSeesChangesWhenItAsks) {
+  Scratch d;
+  RecallStore writer = store_at(d.path / "db");
+  std::string large;
+  for (int i = 0; i < 3000; ++i) large += fmt::format("The large text number {}. ", i);
+  writer.put("large", large, {});
+  const RecallStore reader(d.path / "db");
+  EXPECT_FALSE(reader.changed_on_disk());
+  writer.put("a", "The lantern.", {});
+  EXPECT_TRUE(reader.changed_on_disk());
+  EXPECT_TRUE(reader.fused("lantern", 1).hits.empty());
+  const RecallStore now = reader.reopened();
+  EXPECT_EQ(now.fused("lantern", 1).hits.size(), 1u);
+  EXPECT_FALSE(now.changed_on_disk());
+  EXPECT_EQ(now.segments().at(0), reader.segments().at(0)) << "the segment that stayed is read once";
+  // A new index under the same name, whose segment has the old one's number.
+  fs::remove_all(d.path / "db");
+  store_at(d.path / "db").put("b", "The orchard.", {});
+  const RecallStore other = now.reopened();
+  EXPECT_TRUE(other.fused("lantern", 1).hits.empty());
+  EXPECT_EQ(other.fused("orchard", 1).hits.size(), 1u);
+}
+
+TEST(RecallStore, AnswersComeInDocumentOrderWhenAsked) {
+  Scratch d;
+  RecallStore s = store_at(d.path);
+  s.put("b.txt", "One oat. Nothing here. Oats oats oats. An oat field of barley.", {});
+  s.put("a.txt", "Oats oats.", {});
+  for (const RecallAnswer& a : {s.fused("oats", 10, HitOrder::document), s.bm25("oats", 10, HitOrder::document)}) {
+    ASSERT_EQ(a.hits.size(), 4u);
+    for (size_t i = 1; i < a.hits.size(); ++i) {
+      const RecallHit &x = a.hits[i - 1], &y = a.hits[i];
+      EXPECT_TRUE(x.sequence < y.sequence || (x.sequence == y.sequence && x.begin < y.begin));
+    }
+  }
+  const RecallAnswer best = s.fused("oats", 10);
+  for (size_t i = 1; i < best.hits.size(); ++i) EXPECT_GE(best.hits[i - 1].score, best.hits[i].score);
 }
 
 TEST(RecallStore, SegmentsScoreAsOne) {

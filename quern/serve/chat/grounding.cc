@@ -61,8 +61,11 @@ struct Grounding::Impl {
   };
   std::mutex mutex;  // of the list of them
   std::map<std::string, std::shared_ptr<Talk>> conversations;
-  std::unique_ptr<recall::RecallStore> documents;  // only read
-  std::jthread indexer;                            // last
+  std::mutex documents_mutex;  // of the pointer; the index itself is only read
+  std::shared_ptr<const recall::RecallStore> documents;
+  // The index as it is on disk now, or as it was when that cannot be read: then `why` says so.
+  std::shared_ptr<const recall::RecallStore> current_documents(std::string& why);
+  std::jthread indexer;  // last
 
   HeldTalk conversation(const std::string& name) {
     constexpr size_t kMaxOpen = 32;  // each holds its table and its index
@@ -164,15 +167,25 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   return found.empty() ? "" : "From earlier conversations:\n" + found + "\n";
 }
 
+std::shared_ptr<const recall::RecallStore> Grounding::Impl::current_documents(std::string& why) {
+  std::lock_guard lock(documents_mutex);
+  try {
+    if (documents->changed_on_disk()) documents = std::make_shared<recall::RecallStore>(documents->reopened());
+  } catch (const Error& e) {
+    why = fmt::format("the index has changed and cannot be read, so an earlier state was searched: {}", e.what());
+  }
+  return documents;
+}
+
 std::string Grounding::Impl::look_up(const Json& settings, const std::string& question,
                                      const text::Tokenizer& tokenizer, Grounded& g) {
   only(settings, "x_documents", {"k", "tokens"});
   const Fields f(settings);
   const auto k = static_cast<size_t>(f.integer("k", 1, 1000).value_or(50));
   const int64_t maximum = f.integer("tokens", 1, 1 << 20).value_or(1024);
-  recall::RecallQuery query;
-  query.k = k, query.score_order = true;
-  recall::RecallAnswer a = documents->mixpr(question, query);
+  std::string stale;
+  const std::shared_ptr<const recall::RecallStore> index = current_documents(stale);
+  recall::RecallAnswer a = index->fused(question, k);
   std::vector<recall::RecallHit> taken;
   int64_t used = 0;
   for (recall::RecallHit& h : a.hits) {  // the best that fit, then in the order of the documents
@@ -181,22 +194,29 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
     used += tokens;
     taken.push_back(std::move(h));
   }
-  std::sort(taken.begin(), taken.end(),
-            [](const recall::RecallHit& x, const recall::RecallHit& y) { return x.sequence < y.sequence; });
+  std::sort(taken.begin(), taken.end(), [](const recall::RecallHit& x, const recall::RecallHit& y) {
+    return x.sequence != y.sequence ? x.sequence < y.sequence : x.begin < y.begin;
+  });
   std::string found;
   Json list = Json::array();
   for (size_t i = 0; i < taken.size(); ++i) {
     const recall::RecallHit& h = taken[i];
-    found += fmt::format("[{}] ({}) {}\n", i + 1, h.path, h.text);
+    found += fmt::format("[{}] ({}{}{}) {}\n", i + 1, h.path, h.heading.empty() ? "" : ": ", h.heading, h.text);
     Json one = Json::object();
     one.set("cite", static_cast<int64_t>(i + 1)), one.set("path", h.path);
     one.set("begin", static_cast<int64_t>(h.begin)), one.set("end", static_cast<int64_t>(h.end));
+    if (!h.heading.empty()) one.set("heading", h.heading);
     one.set("score", h.score), one.set("text", h.text);
     list.push(std::move(one));
   }
+  Json notes = Json::array();
+  if (a.hits.empty()) notes.push("nothing in the documents matches the question");
+  if (taken.empty() && !a.hits.empty()) notes.push(fmt::format("the best passage does not fit {} tokens", maximum));
+  if (!stale.empty()) notes.push(stale);
   g.documents = Json::object();
   g.documents.set("mode", recall::name_of(a.mode)), g.documents.set("fallback", a.fallback);
-  g.documents.set("tokens", used), g.documents.set("chunks", std::move(list));
+  g.documents.set("tokens", used), g.documents.set("chunks", std::move(list)),
+      g.documents.set("notes", std::move(notes));
   return found.empty() ? "" : "From the documents (cite them by their numbers):\n" + found + "\n";
 }
 
@@ -212,7 +232,7 @@ Grounding::Grounding(const GroundingOptions& options) : impl_(std::make_unique<I
       }
     });
   }
-  if (!options.documents.empty()) impl_->documents = std::make_unique<recall::RecallStore>(options.documents);
+  if (!options.documents.empty()) impl_->documents = std::make_shared<recall::RecallStore>(options.documents);
 }
 Grounding::~Grounding() = default;
 

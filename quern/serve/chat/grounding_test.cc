@@ -105,7 +105,9 @@ TEST_F(GroundingTest, DocumentsComeInTheirOrderWithNumbers) {
   std::ofstream(dir_ / "mill.txt")
       << "The lantern hangs in the mill.\nThe river is wide.\nThe miller took the lantern to "
          "the barn.\nBread is baked on Fridays.\n";
-  recall::RecallStore::open_or_create(dir_ / "index", {}).index({(dir_ / "mill.txt").string()}, {});
+  recall::SourceOptions sentences;
+  sentences.unit = recall::ChunkUnit::sentence;
+  recall::RecallStore::open_or_create(dir_ / "index", {}).index({(dir_ / "mill.txt").string()}, sentences);
   Grounding g({.memory = "", .zone = "", .documents = (dir_ / "index").string()});
   const Grounded found = g.ground(chat("Where is the lantern?", R"({"x_documents": {"k": 2}})"), tokenizer_, kMonday);
   const std::string text = last(found.body);
@@ -118,6 +120,33 @@ TEST_F(GroundingTest, DocumentsComeInTheirOrderWithNumbers) {
   const Json& chunk = found.documents.at("chunks").as_array()[0];
   EXPECT_EQ(chunk.at("cite").as_int(), 1);
   EXPECT_TRUE(chunk.at("path").as_string().ends_with("mill.txt"));
+}
+
+TEST_F(GroundingTest, DocumentsAreThoseOfTheIndexAsItIsNow) {
+  const auto folder = dir_ / "index";
+  recall::RecallStore::open_or_create(folder, {}).put("mill.md", "The lantern hangs in the mill.", {});
+  Grounding g({.memory = "", .zone = "", .documents = folder.string()});
+  const Json ask = chat("Where is the lantern?", R"({"x_documents": true})");
+  EXPECT_NE(last(g.ground(ask, tokenizer_, kMonday).body).find("hangs in the mill"), std::string::npos);
+  recall::RecallStore(folder).put("mill.md", "The lantern lies on the boat.", {});
+  const std::string text = last(g.ground(ask, tokenizer_, kMonday).body);
+  EXPECT_NE(text.find("on the boat"), std::string::npos) << text;
+  EXPECT_EQ(text.find("hangs in the mill"), std::string::npos) << text;
+  // An index that cannot be read any more: the earlier one answers, and it is said.
+  std::ofstream(folder / "manifest.json") << "{";
+  const Grounded stale = g.ground(ask, tokenizer_, kMonday);
+  EXPECT_NE(last(stale.body).find("on the boat"), std::string::npos);
+  EXPECT_NE(stale.documents.at("notes").dump().find("cannot be read"), std::string::npos) << stale.documents.dump();
+}
+
+TEST_F(GroundingTest, NothingIsFilledInWhereNothingMatches) {
+  recall::RecallStore::open_or_create(dir_ / "index", {}).put("mill.md", "The lantern hangs in the mill.", {});
+  Grounding g({.memory = "", .zone = "", .documents = (dir_ / "index").string()});
+  const Grounded none = g.ground(chat("zebra crossing", R"({"x_documents": true})"), tokenizer_, kMonday);
+  EXPECT_EQ(last(none.body), "zebra crossing");
+  EXPECT_TRUE(none.documents.at("chunks").as_array().empty());
+  EXPECT_EQ(none.documents.at("fallback").as_string(), "none");
+  EXPECT_NE(none.documents.at("notes").dump().find("nothing in the documents matches"), std::string::npos);
 }
 
 TEST_F(GroundingTest, RefusesWhatItHasNotAndWhatMakesNoSense) {
