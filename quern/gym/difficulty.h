@@ -28,9 +28,8 @@ struct DifficultyOptions {
       {.range = Bounds::at_least(1)});
     v("start", start, "upper difficulty of an environment at first", {.range = Bounds::at_least(0)});
     v("highest", highest,
-      "the upper difficulty does not rise above this; without a limit a learner leaves the difficulties behind that "
-      "it "
-      "succeeds at, and may forget them",
+      "the upper difficulty does not rise above this; without a limit a learner moves past the difficulties that "
+      "it succeeds at, and may forget them",
       {.range = Bounds::between(0, kMaxDifficulty)});
   }
 };
