@@ -257,8 +257,8 @@ int cmd_run(Words args) {
       .alias("--session")
       .settings(r.think)
       .flag("--shard-context", r.shard_context,
-            "under mpirun, with -p: shard the KV cache across ranks (context parallelism); output does not depend on "
-            "the number of ranks")
+            "under mpirun, with -p: shard the KV cache across ranks (context parallelism); the tokens are the same for any "
+            "number of ranks with --dtype f32 --kv f32, else rounding may change them")
       .flag("--json", r.json, "with -p: print one JSON object")
       .note(
           "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name.\n"
