@@ -1,14 +1,45 @@
-// LoRA adapters in PEFT format (adapter_config.json, adapter_model.safetensors): W + s·B·A, merged as the checkpoint's
-// tensors are read, so that every family, layout and quantization supports them. s = alpha / r, or alpha / √r with
-// use_rslora. Other kinds (DoRA, trained biases, whole modules) are refused by name.
+// LoRA adapters in PEFT format (adapter_config.json, adapter_model.safetensors), beside the weights: y = x·Wᵀ + s·(x·Aᵀ)·Bᵀ
+// (nn/low_rank.h). W stays as it is, quantized or not; a block that several layers share has A and B per layer. s is
+// alpha / r, or alpha / √r with use_rslora, by matrix where alpha_pattern says so. Merged as tensors are read, because
+// they are no matrix of one module here: the LM head, and experts that a checkpoint stores one by one. Modules that were
+// trained whole (modules_to_save) replace the checkpoint's. Other kinds (DoRA, trained biases) are refused by name.
 #pragma once
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 
+#include "quern/models/model.h"
+#include "quern/nn/low_rank.h"
 #include "quern/tensor/safetensors.h"
 
 namespace quern::models {
 
-// The same tensors with the adapter worked in. Throws Error when one of its matrices finds no place.
-TensorFolder with_adapter(const TensorFolder& weights, const std::filesystem::path& adapter);
+class Adapter : public nn::LowRankSource {
+ public:
+  // scale: a factor of its low-rank products.
+  explicit Adapter(const std::filesystem::path& folder, double scale = 1);
+
+  // The checkpoint with what is replaced and merged; nothing if the adapter has neither.
+  std::optional<TensorFolder> changed(const TensorFolder& weights) const;
+  // Then, while the model is packed: by the matrix's current name, or by that of another layout of the family.
+  void names_of(const Model& model) { model_ = &model; }
+  nn::LowRank find(const std::string& matrix, int64_t n, int64_t k) override;
+  void finish() const;  // throws Error naming a matrix that the model does not have
+
+  struct Pair {
+    Tensor a_RK, b_NR;
+    double scale = 1;
+  };
+
+ private:
+  std::filesystem::path file_;
+  bool transposed_ = false;
+  std::map<std::string, Pair> pairs_;    // by the name of the matrix in a checkpoint
+  std::map<std::string, Tensor> saved_;  // whole tensors
+  std::set<std::string> used_;
+  const Model* model_ = nullptr;
+};
 
 }  // namespace quern::models

@@ -85,10 +85,17 @@ std::string head_note(const TensorFolder& weights) {
 }
 
 std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem::path& path,
-                            const LoadOptions& options, const Json& config, const TensorFolder& weights,
+                            const LoadOptions& options, const Json& config, const TensorFolder& plain,
                             LoadReport& found) {
-  std::unique_ptr<QuantizedReader> packed = QuantizedReader::open(path, config, weights);
-  if (packed && options.adapter) fail("{} is quantized: merge adapters into the original folder", path.string());
+  std::optional<Adapter> adapter;
+  if (options.adapter) adapter.emplace(*options.adapter, options.adapter_scale);
+  const std::optional<TensorFolder> changed = adapter ? adapter->changed(plain) : std::nullopt;
+  const TensorFolder& weights = changed ? *changed : plain;
+  std::unique_ptr<QuantizedReader> packed = QuantizedReader::open(path, config, plain);
+  if (packed && changed)
+    fail("{} is quantized, and {} replaces or changes whole tensors (modules_to_save, lm_head): take the original folder",
+         path.string(), options.adapter->string());
+  if (adapter && !options.pack) fail("{}: an adapter runs beside packed weights, for inference only", path.string());
   if (packed && !options.pack)
     fail("{} is quantized, which supports inference only: train the original folder", path.string());
   if (packed && (options.scheme || options.head || options.hook))
@@ -119,8 +126,10 @@ std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem:
     if (!options.pack && p.value.same_buffer(t))
       p.value = p.value.clone();  // training writes; a mapping is read-only
   });
-  if (options.pack) model->pack(packing);
+  if (adapter) adapter->names_of(*model);
+  if (options.pack) model->pack(packing.beside(adapter ? &*adapter : nullptr));
   if (packed) packed->finish();
+  if (adapter) adapter->finish();
   const std::vector<std::string> unread = weights.unread();
   for (const std::string& n : unread)
     if (!model->ignorable(n)) found.unused.push_back(n);
@@ -151,9 +160,7 @@ std::unique_ptr<Model> load_model(const nn::Registry& registry, const std::files
   const auto [config, weights] = open_checkpoint(path, bf16_matrices ? DType::bf16 : DType::f32);
   LoadReport found;
   try {
-    std::optional<TensorFolder> adapted;
-    if (options.adapter) adapted = with_adapter(weights, *options.adapter);
-    auto model = load(registry, path, options, config, adapted ? *adapted : weights, found);
+    auto model = load(registry, path, options, config, weights, found);
     if (report) *report = std::move(found);
     return model;
   } catch (const std::bad_alloc&) {

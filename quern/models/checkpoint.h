@@ -30,7 +30,8 @@ struct LoadOptions {
   // Instead of dtype: the matrices in this scheme, the head in its own (q8 under a quantized body if absent). A
   // packed folder knows its schemes and takes none.
   std::optional<kernels::QuantFormat> scheme = {}, head = {};
-  std::optional<std::filesystem::path> adapter = {};  // a PEFT folder to work in (adapter.h)
+  std::optional<std::filesystem::path> adapter = {};  // a PEFT folder to run beside the weights (adapter.h)
+  double adapter_scale = 1;                           // times the adapter's own
   nn::PrepackHook* hook = nullptr;                    // sees every quantized matrix as it is packed
 };
 

@@ -44,6 +44,8 @@ class Model : public nn::Module {
 
   // Reads one parameter from a checkpoint, whatever the layout there; throws Error naming the tensor.
   virtual Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const;
+  // Names of a parameter in other layouts of the family's checkpoints.
+  virtual std::vector<std::string> other_names(const std::string& /*name*/) const { return {}; }
   // Checkpoint tensors that need no reading (tied copies, rotary tables); others left over are reported.
   virtual bool ignorable(const std::string& /*tensor*/) const { return false; }
 };

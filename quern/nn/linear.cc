@@ -22,6 +22,7 @@ void Linear::visit(const std::string& prefix, const ParameterVisitor& v) {
 void Linear::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
   packed = t.matrix(name, weight.shape[0], weight.shape[1], [&] { return weight.value; });
+  low_rank = t.low_rank(name, weight.shape[0], weight.shape[1]);
   weight.value = Tensor();
 }
 
@@ -62,7 +63,11 @@ Tensor apply(const kernels::PrepackedWeight& w, const Tensor& x_TK, const Tensor
 }  // namespace
 
 grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, Linear& l) {
-  if (!tape.recording() && l.packed.defined()) return apply(l.packed, x_TK.value, l.bias.value);
+  if (!tape.recording() && l.packed.defined()) {
+    Tensor y = apply(l.packed, x_TK.value, l.bias.value);
+    l.low_rank.add_to(y, x_TK.value);
+    return y;
+  }
   grad::Var y = linear(tape, x_TK, tape.param(l.weight), l.weight.matrix ? tape.precision() : grad::Precision::f32);
   return l.bias.defined() ? add_bias(tape, y, l.bias) : y;
 }
@@ -88,12 +93,17 @@ void LinearGroup::pack(const WeightPrepacking& t) {
   for (int64_t at = 0; Linear & l : parts_) {
     if (l.bias.defined()) packed_bias_.narrow(0, at, l.weight.shape[0]).copy_from(l.bias.value);
     l.weight.value = Tensor();
+    l.low_rank = t.low_rank(l.name, l.weight.shape[0], k);
     at += l.weight.shape[0];
   }
 }
 
 std::vector<grad::Var> LinearGroup::forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const {
   Tensor y = apply(packed_, x_TK, packed_bias_);
+  for (int64_t at = 0; const Linear& l : parts_) {
+    l.low_rank.add_to(y.narrow(1, at, l.weight.shape[0]), x_TK);
+    at += l.weight.shape[0];
+  }
   std::vector<grad::Var> out;
   for (int64_t at = 0; int64_t n : widths) {
     out.push_back(y.narrow(1, at, n));

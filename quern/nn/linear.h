@@ -19,6 +19,7 @@ class Linear : public Module {
 
   grad::Parameter weight, bias;  // bias.defined() only when there is one
   kernels::PrepackedWeight packed;
+  LowRank low_rank;  // of an adapter, beside the packed matrix
   std::string name;  // of the weight, as visited last
 };
 

@@ -1,12 +1,13 @@
 // WeightPrepacking: the argument of Module::pack. It holds the quantization format and makes the prepacked weights:
 // from the plain weights, or through a hook (which reads them from a quantized file, records them for one, or observes
-// their inputs). Modules are prepacked in a fixed order and ask for their matrices one by one; that order identifies
+// their inputs). It also hands modules the low-rank paths that an adapter has beside their matrices. Modules are prepacked in a fixed order and ask for their matrices one by one; that order identifies
 // the matrices of a quantized file.
 #pragma once
 #include <functional>
 #include <string>
 
 #include "quern/kernels/quant/prepacked_weight.h"
+#include "quern/nn/low_rank.h"
 
 namespace quern::nn {
 
@@ -30,7 +31,15 @@ class WeightPrepacking {
 
   const kernels::QuantFormat& scheme() const { return body_; }
   DType rows() const { return body_.rows(); }  // what activations are rounded to before products
-  WeightPrepacking of(kernels::QuantFormat s) const { return WeightPrepacking(s, s, hook_); }
+  WeightPrepacking of(kernels::QuantFormat s) const { return WeightPrepacking(s, s, hook_).beside(low_rank_); }
+  WeightPrepacking beside(LowRankSource* paths) const {  // null: matrices have none
+    WeightPrepacking t = *this;
+    t.low_rank_ = paths;
+    return t;
+  }
+  LowRank low_rank(const std::string& name, int64_t n, int64_t k) const {
+    return low_rank_ ? low_rank_->find(name, n, k) : LowRank();
+  }
   WeightPrepacking of_head() const { return of(head_); }
 
   // Whether matrices are packed at all. If not, modules keep their parameters.
@@ -48,6 +57,7 @@ class WeightPrepacking {
  private:
   kernels::QuantFormat body_, head_;
   PrepackHook* hook_ = nullptr;
+  LowRankSource* low_rank_ = nullptr;
 };
 
 }  // namespace quern::nn

@@ -64,7 +64,7 @@ TEST_P(Zamba, SavedAndLoadedAgainIsTheSame) {
   fs::remove_all(out);
 }
 
-// f64 runs the recurrence token by token, f32 the chunks; transformers' CPU path is no oracle at these lengths.
+// f64 runs the recurrence token by token, f32 the chunks.
 TEST_P(Zamba, LongSequencesFollowTheDoubleRecurrence) {
   Golden g(GetParam());
   auto exact = load_golden(g, DType::f64, false), model = load_golden(g, DType::f32, true);
@@ -83,7 +83,7 @@ TEST_P(Zamba, LongSequencesFollowTheDoubleRecurrence) {
 
 INSTANTIATE_TEST_SUITE_P(All, Zamba,
                          testing::Values("zamba-6", "zamba2-1block", "zamba2-2block", "zamba2-2block-rope",
-                                         "zamba2-2block-adapters"),
+                                         "zamba2-2block-adapters", "zamba2-bounded"),
                          [](const auto& i) {
                            std::string s = i.param;
                            for (char& c : s)
@@ -246,6 +246,9 @@ TEST(ZambaConfigs, MistakesAreNamed) {
             std::string::npos);
   EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":80,"rope_parameters":{"rope_type":"yarn"}})")
                 .find("rope_type: 'yarn'"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":80,"time_step_limit":[0.5,0.1]})")
+                .find("time_step_limit: [0.5, 0.1]"),
             std::string::npos);
   EXPECT_NE(message(R"({"model_type":"zamba","mamba_dt_rank":"wide"})").find("mamba_dt_rank: 'wide'"),
             std::string::npos);

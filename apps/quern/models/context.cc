@@ -1,6 +1,9 @@
 // Weight format flags and loading.
 #include "apps/quern/models/context.h"
 
+#include <cmath>
+#include <cstdlib>
+
 #include "quern/models/quantized_file.h"
 
 namespace quern::cli {
@@ -60,6 +63,22 @@ infer::WeightSettings WeightFlags::resolved() const {
   return s;
 }
 
+models::LoadOptions LoraFlag::with(models::LoadOptions options) const {
+  if (!lora) return options;
+  std::string folder = *lora;
+  const size_t colon = folder.rfind(':');
+  if (colon != folder.npos && !std::filesystem::exists(folder)) {
+    const std::string scale = folder.substr(colon + 1);
+    char* end = nullptr;
+    options.adapter_scale = std::strtod(scale.c_str(), &end);
+    if (scale.empty() || *end != 0 || !std::isfinite(options.adapter_scale))
+      throw UsageError(fmt::format("--lora '{}': expected DIR or DIR:SCALE, and '{}' is no number", *lora, scale));
+    folder.resize(colon);
+  }
+  options.adapter = folder;
+  return options;
+}
+
 int64_t weight_bytes(const std::filesystem::path& model) {
   if (!std::filesystem::is_directory(model)) return static_cast<int64_t>(std::filesystem::file_size(model));
   int64_t bytes = 0;
@@ -70,13 +89,17 @@ int64_t weight_bytes(const std::filesystem::path& model) {
 
 bool is_packing(const std::string& text) { return (text == "q8" || text == "q4") && !std::filesystem::exists(text); }
 
-std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights) {
+models::LoadOptions options_of(const std::string& weights) {
   models::LoadOptions options;
   if (weights == "auto" || weights == "f32" || weights == "bf16")
     options.dtype = parse_compute_dtype(weights);
   else
     options.scheme = as_usage([&] { return kernels::QuantFormat(kernels::parse_format(weights, "weights")); });
-  return load_for_inference(folder, options);
+  return options;
+}
+
+std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights) {
+  return load_for_inference(folder, options_of(weights));
 }
 
 std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder,

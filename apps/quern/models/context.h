@@ -40,6 +40,17 @@ struct WeightFlags {
   infer::WeightSettings resolved() const;
 };
 
+// --lora DIR[:SCALE] of verbs that run one model.
+struct LoraFlag {
+  std::optional<std::string> lora = {};
+  template <class V>
+  void visit(V& v) {
+    v("lora", lora, "run a LoRA adapter (PEFT folder) beside the weights; SCALE multiplies its effect",
+      {.value = "DIR[:SCALE]"});
+  }
+  models::LoadOptions with(models::LoadOptions options) const;  // throws UsageError
+};
+
 // --dtype of verbs that write a model.
 struct StoredType {
   std::string dtype = "bf16";
@@ -57,6 +68,7 @@ std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& f
 // How a packed folder's matrices are kept, of body and head; nothing for any other.
 std::optional<std::pair<kernels::QuantFormat, kernels::QuantFormat>> packed_formats(
     const std::filesystem::path& folder, const models::Checkpoint& files);
+models::LoadOptions options_of(const std::string& weights);  // as below
 // `weights`: "auto", or a scheme: f32, bf16, q8, q4, q8a8.
 std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights);
 

@@ -53,9 +53,11 @@ const std::vector<ZambaShape>& zamba2_shapes() {
   };
   return shapes;
 }
-const std::vector<ZambaShape>& zamba_shapes() {  // layers follow from Zamba's own period and offset
+// Layers follow from a period and an offset: the published 6 and 4, or 3 and 1 where that left one invocation of the
+// shared block alone (transformers opens no such model).
+const std::vector<ZambaShape>& zamba_shapes() {
   static const std::vector<ZambaShape> shapes = {
-      {"tiny", 64, 5, 4, 16, 0, 0, 0, 2048, false, false, {}},
+      {"tiny", 64, 6, 4, 16, 0, 0, 0, 2048, false, false, {}},
       {"mini", 128, 8, 4, 16, 0, 0, 0, 2048, false, false, {}},
       {"nano", 256, 14, 4, 16, 0, 0, 0, 4096, false, false, {}},
       {"7b", 3712, 76, 16, 16, 0, 0, 0, 4096, false, false, {}},
@@ -92,6 +94,7 @@ Json zamba_config(const ZambaShape& s, int64_t vocab) {
   c.num_attention_heads = c.num_key_value_heads = s.n_head;
   c.mamba_d_state = s.n_state;
   c.max_position_embeddings = s.context;
+  if (s.layers < 8) c.attn_layer_period = 3, c.attn_layer_offset = 1;
   Json j = c.to_hf();
   j.erase("layers_block_type");
   return models::ZambaConfig::from_hf(j).to_hf();

@@ -21,6 +21,7 @@ int cmd_ppl(Words args) {
   int64_t context = infer::PerplexityOptions().context, maximum = 0;
   bool json = false, special = false;
   std::optional<std::string> kv_word;
+  LoraFlag adapter;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
   a.positional("DIR", dir)
       .positional("FILE", file)
@@ -30,6 +31,7 @@ int cmd_ppl(Words args) {
       .alias("--tokens")
       .flag("--special", special, "parse special tokens that are spelled out in the text")
       .settings(weights, {{"dtype"}})
+      .settings(adapter)
       .flag("--kv TYPE", kv_word, "compute through a KV cache, as in generation: bf16, q8 or f32 [no KV cache]")
       .flag("--against MODEL", against,
             "reference model with the same tokenizer: also print the KL divergence from it")
@@ -47,7 +49,7 @@ int cmd_ppl(Words args) {
   text::Tokenizer tokenizer = models::load_tokenizer(dir);
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
   if (maximum > 0 && static_cast<int64_t>(ids.size()) > maximum) ids.resize(static_cast<size_t>(maximum));
-  auto model = load_for_inference(dir, weights.dtype.value_or("auto"));
+  auto model = load_for_inference(dir, adapter.with(options_of(weights.dtype.value_or("auto"))));
   auto reference = against.empty() ? nullptr : load_for_inference(model_folder(against), reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
   infer::Perplexity p = infer::perplexity(*model, ids,

@@ -29,12 +29,19 @@ namespace {
 struct RunOptions {
   std::string dir, prompt, system, session;
   WeightFlags weights{.dtype_default = "auto"};
+  LoraFlag adapter;
   bool json = false, shard_context = false;
   GivenSettings<infer::GenerateOptions> given;
   std::string answer;
   ThinkFlag think;
   std::optional<std::string> json_schema, grammar, regex;
   DraftFlags ahead;
+
+  std::string fingerprint() const {  // of the weights that a saved chat was computed with
+    const models::LoadOptions o = adapter.with({});
+    const std::string scale = o.adapter ? fmt::format(", adapter x{}", o.adapter_scale) : "";
+    return models::model_fingerprint(dir, weights.name() + scale, o.adapter);
+  }
 };
 
 // Flags win over generation_config.json. What neither decides is greedy, or as the model says once a flag asks for
@@ -179,7 +186,7 @@ int chat(models::Model& model, const RunOptions& r, infer::GenerateOptions o, co
   infer::Engine engine(model, options);
   infer::Chat talk(engine, *options.tokenizer, models::load_chat_template(r.dir, model.family()));
   std::optional<ChatFile> file;
-  if (!r.session.empty()) file.emplace(r.session, models::model_fingerprint(r.dir, r.weights.name()));
+  if (!r.session.empty()) file.emplace(r.session, r.fingerprint());
   if (file && file->exists()) {
     if (!r.system.empty())
       throw UsageError(fmt::format(
@@ -257,8 +264,8 @@ int cmd_run(Words args) {
       .alias("--session")
       .settings(r.think)
       .flag("--shard-context", r.shard_context,
-            "under mpirun, with -p: shard the KV cache across ranks (context parallelism); output does not depend on "
-            "the number of ranks")
+            "under mpirun, with -p: shard the KV cache across ranks (context parallelism); the tokens are the same for any "
+            "number of ranks with --dtype f32 --kv f32, else rounding may change them")
       .flag("--json", r.json, "with -p: print one JSON object")
       .note(
           "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name.\n"
@@ -266,6 +273,7 @@ int cmd_run(Words args) {
   a.settings(r.ahead);
   r.weights.add_to(a);
   r.weights.add_cache_to(a);
+  a.settings(r.adapter);
   if (!a.parse(args)) return 0;
   if (prompt == "-") prompt = piped_prompt(r);
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt: add -p TEXT");
@@ -290,7 +298,7 @@ int cmd_run(Words args) {
   if (r.shard_context && (!prompt || r.think.plan))
     throw UsageError("quern run: --shard-context needs a prompt (-p) and cannot be used with --think");
   r.dir = model_folder(r.dir);
-  const models::LoadOptions load = r.weights.load_options();
+  const models::LoadOptions load = r.adapter.with(r.weights.load_options());
   text::Tokenizer tokenizer = models::load_tokenizer(r.dir);
   infer::GenerateOptions o = generation(r, models::load_generation_config(r.dir), tokenizer);
   infer::EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};

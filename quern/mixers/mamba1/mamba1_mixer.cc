@@ -136,6 +136,12 @@ void Mamba1Mixer::pack(const nn::WeightPrepacking& t) {
   }
   if (c_.proj_bias) in_.bias.value = reordered<float>(in_.bias.value.reshape({1, 2 * c_.inner}), false).reshape({-1});
   in_.pack(t);
+  if (Tensor& b = in_.low_rank.b_NR; b.defined()) {  // in the order of the matrix's rows
+    Tensor halves = Tensor::empty(b.shape(), b.dtype());
+    for (int64_t c = 0; c < c_.inner; ++c)
+      for (int64_t half : {0, 1}) halves.narrow(0, half * c_.inner + c, 1).copy_from(b.narrow(0, 2 * c + half, 1));
+    b = halves;
+  }
   out_.pack(t);
   auto unstack = [&](grad::Parameter& stack, std::vector<nn::Linear>& to) {
     to.clear();

@@ -346,9 +346,8 @@ grad::Var Mamba2Mixer::context_rows(grad::Tape& tape, const grad::Var& p_TW, con
 }
 
 grad::Var Mamba2Mixer::context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& b) {
-  if (c_.dt_min > 0)
-    fail("mamba2: context parallelism (parallel.context) is not supported with a time step floor (dt_min {})",
-         c_.dt_min);
+  if (c_.dt_min > 0 || c_.dt_max)
+    fail("mamba2: context parallelism (parallel.context) is not supported with a bounded time step (dt_min, dt_max)");
   return nn::with_float(p_TW.dtype(), [&]<class T>() { return context_rows<T>(tape, p_TW, b); });
 }
 

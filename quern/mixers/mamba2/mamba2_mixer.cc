@@ -21,6 +21,8 @@ Mamba2Config checked(const Mamba2Config& c) {
     fail("mamba2: n_head {} is not a multiple of n_group {}", c.n_head, c.n_group);
   if (c.taps < 1 || c.taps > kernels::kConvTaps)
     fail("mamba2: taps {} is outside 1 … {}", c.taps, kernels::kConvTaps);
+  if (!(c.dt_min >= 0)) fail("mamba2: dt_min {} must be 0 or more", c.dt_min);
+  if (c.dt_max && !(*c.dt_max > c.dt_min)) fail("mamba2: dt_max {} must be above dt_min {}", *c.dt_max, c.dt_min);
   return c;
 }
 
@@ -88,6 +90,7 @@ kernels::SsdInputs<T> Mamba2Mixer::ssd_inputs(const Tensor& p_TW, const Tensor& 
   s.bias = dt_bias_.value.view<const T, 1>();
   s.n_group = c_.n_group;
   s.dt_min = c_.dt_min;
+  if (c_.dt_max) s.dt_max = *c_.dt_max;
   s.offsets = offsets;
   return s;
 }

@@ -5,6 +5,8 @@
 // Shapes: T tokens, D width, H heads of P, I = H·P, G groups, N states, C = I + 2GN convolution channels,
 // W = I + C + H rows of Win. Cost per token: D·(W + I) multiply-adds for the projections and about 3·N·I for SSD.
 #pragma once
+#include <optional>
+
 #include "quern/kernels/ssm/ssd.h"
 #include "quern/mixers/mixer.h"
 #include "quern/nn/linear.h"
@@ -16,6 +18,7 @@ struct Mamba2Config {
   bool conv_bias = true, proj_bias = false;
   double norm_eps = 1e-5;
   double dt_min = 0;  // a floor under the time step; the published models have none
+  std::optional<double> dt_max = {};
 
   int64_t inner() const { return n_head * head_dim; }
   int64_t channels() const { return inner() + 2 * n_group * n_state; }
@@ -31,6 +34,7 @@ struct Mamba2Config {
     v("proj_bias", proj_bias, "biases of the projections");
     v("norm_eps", norm_eps, "epsilon of the gated norm");
     v("dt_min", dt_min, "lower bound of the time step; 0 is none");
+    v("dt_max", dt_max, "upper bound of the time step (none if absent)");
   }
 };
 

@@ -40,7 +40,7 @@ constexpr const char* kQkv[] = {"q", "k", "v"};
 
 }  // namespace
 
-Invocation::Invocation(const SharedBlockConfig& c) : linear(c.width, c.width, nn::Bias::no) {
+Invocation::Invocation(const SharedBlockConfig& c) : linear(c.width, c.width, nn::Bias::no), c_(c) {
   const int64_t A = 2 * c.width, kv = c.n_head_kv * c.head_dim(), R = c.adapter_rank;
   if (c.attention_adapter) {
     qkv_down.emplace(std::vector<nn::Linear>(3, nn::Linear(R, A, nn::Bias::no)));
@@ -61,11 +61,45 @@ void Invocation::visit_adapters(const std::string& block_prefix, size_t number, 
   gate_up->up.visit(p + "1", v);
 }
 
-void Invocation::pack(const nn::WeightPrepacking& t) {
-  linear.pack(t);
+void Invocation::pack(const nn::WeightPrepacking& all) {
+  linear.pack(all);
+  const nn::WeightPrepacking t = all.beside(nullptr);
   if (qkv_down) qkv_down->pack(t);
   for (nn::Linear& l : qkv_up) l.pack(t);
   if (gate_up) gate_up->down.pack(t), gate_up->up.pack(t);
+}
+
+void Invocation::find_paths(const nn::WeightPrepacking& t, size_t number,
+                            const std::vector<std::string>& block_prefixes) {
+  auto find = [&](const std::string& matrix, int64_t n, int64_t k) {
+    nn::LowRank own = t.low_rank(fmt::format("{}{}.weight", block_prefixes[0], matrix), n, k);
+    if (own.defined()) return own;
+    // Modules that are really shared have one path for all invocations, under the first layer's name.
+    for (size_t i = 2; i < block_prefixes.size(); ++i)
+      if (t.low_rank(fmt::format("{}{}.weight", block_prefixes[i], matrix), n, k).defined()) return own;
+    return t.low_rank(fmt::format("{}{}.weight", block_prefixes[1], matrix), n, k);
+  };
+  const int64_t A = 2 * c_.width, kv = c_.n_head_kv * c_.head_dim(), R = c_.adapter_rank;
+  for (size_t i = 0; i < 3; ++i) {
+    const int64_t n = i == 0 ? A : kv;
+    qkv_path[i] = find(fmt::format("self_attn.{}_proj", kQkv[i]), n, A);
+    if (!qkv_down) continue;
+    const std::string list = fmt::format("self_attn.linear_{}_adapter_list.{}.", kQkv[i], number);
+    qkv_down->part(i).low_rank = find(list + "0", R, A);
+    qkv_up[i].low_rank = find(list + "1", n, R);
+  }
+  o_path = find("self_attn.o_proj", c_.width, A);
+  down_path = find("feed_forward.down_proj", c_.width, c_.ffn);
+  gate_up_path.clear();
+  if (c_.fused_gate_up)
+    gate_up_path = {find("feed_forward.gate_up_proj", 2 * c_.ffn, c_.width)};
+  else
+    for (const char* part : {"feed_forward.gate_proj", "feed_forward.up_proj"})
+      gate_up_path.push_back(find(part, c_.ffn, c_.width));
+  if (!gate_up) return;
+  const std::string list = fmt::format("feed_forward.gate_up_proj_adapter_list.{}.", number);
+  gate_up->down.low_rank = find(list + "0", R, c_.width);
+  gate_up->up.low_rank = find(list + "1", 2 * c_.ffn, R);
 }
 
 SharedBlock::SharedBlock(SharedBlockConfig c)
@@ -93,7 +127,8 @@ void SharedBlock::visit(const std::string& prefix, const nn::ParameterVisitor& v
   down_.visit(ff + "down_proj", v);
 }
 
-void SharedBlock::pack(const nn::WeightPrepacking& t) {
+void SharedBlock::pack(const nn::WeightPrepacking& all) {
+  const nn::WeightPrepacking t = all.beside(nullptr);  // paths belong to the invocations
   qkv_.pack(t);
   o_.pack(t);
   gate_up_.pack(t);
@@ -105,6 +140,7 @@ grad::Var SharedBlock::attention(grad::Tape& tape, const grad::Var& u, Invocatio
                                  int site) {
   const int64_t T = u.dim(0), d = c_.head_dim();
   std::vector<grad::Var> qkv = qkv_.forward(tape, u, {1, 1, 1});
+  for (size_t i = 0; i < 3; ++i) own.qkv_path[i].add_to(qkv[i].value, u.value);
   if (own.qkv_down) {
     std::vector<grad::Var> low = own.qkv_down->forward(tape, u, {1, 1, 1});
     for (size_t i = 0; i < 3; ++i) qkv[i] = plus(tape, qkv[i], nn::linear(tape, low[i], own.qkv_up[i]));
@@ -114,11 +150,11 @@ grad::Var SharedBlock::attention(grad::Tape& tape, const grad::Var& u, Invocatio
   grad::Var k_THd = nn::rope(tape, nn::reshape(tape, qkv[1], {T, c_.n_head_kv, d}), angles);
   grad::Var v_THd = nn::reshape(tape, qkv[2], {T, c_.n_head_kv, d});
   mixers::AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d) / 2), .bf16_math = bf16_};
-  return nn::linear(
-      tape,
-      nn::reshape(tape, mixers::attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
-                  {T, c_.n_head * d}),
-      o_);
+  grad::Var out = nn::reshape(
+      tape, mixers::attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o), {T, c_.n_head * d});
+  grad::Var y = nn::linear(tape, out, o_);
+  own.o_path.add_to(y.value, out.value);
+  return y;
 }
 
 grad::Var SharedBlock::forward(grad::Tape& tape, const grad::Var& h_TH, const grad::Var& e0_TH, Invocation& own,
@@ -126,9 +162,16 @@ grad::Var SharedBlock::forward(grad::Tape& tape, const grad::Var& h_TH, const gr
   grad::Var u = nn::rms_norm(tape, nn::concat_columns(tape, {h_TH, e0_TH}), norm_in_, c_.eps);
   grad::Var m = nn::rms_norm(tape, attention(tape, u, own, batch, site), norm_ff_, c_.eps);
   grad::Var gate_up = gate_up_.forward(tape, m, {c_.fused_gate_up ? 1 : 2})[0];
+  for (int64_t at = 0; const nn::LowRank& path : own.gate_up_path) {
+    const int64_t n = gate_up.dim(1) / static_cast<int64_t>(own.gate_up_path.size());
+    path.add_to(gate_up.value.narrow(1, at, n), m.value);
+    at += n;
+  }
   if (own.gate_up)
     gate_up = plus(tape, gate_up, nn::linear(tape, nn::linear(tape, m, own.gate_up->down), own.gate_up->up));
-  return nn::linear(tape, nn::linear(tape, nn::gated(tape, c_.act, gate_up), down_), own.linear);
+  grad::Var f = nn::gated(tape, c_.act, gate_up), y = nn::linear(tape, f, down_);
+  own.down_path.add_to(y.value, f.value);
+  return nn::linear(tape, y, own.linear);
 }
 
 }  // namespace quern::models

@@ -29,7 +29,8 @@ struct SharedBlockConfig {
   int64_t head_dim() const { return 2 * width / n_head; }
 };
 
-// What belongs to one invocation: its adapters and the matrix its result passes through.
+// What belongs to one invocation: its adapters, the matrix its result passes through, and the paths that a LoRA adapter
+// has beside the shared matrices here.
 class Invocation : public nn::Module {
  public:
   explicit Invocation(const SharedBlockConfig& c);
@@ -39,6 +40,8 @@ class Invocation : public nn::Module {
     linear.visit(prefix + "linear", v);
   }
   void pack(const nn::WeightPrepacking& t) override;
+  // The paths of a LoRA adapter, which names the block's matrices by the layers that invoke it: this one, then all.
+  void find_paths(const nn::WeightPrepacking& t, size_t number, const std::vector<std::string>& block_prefixes);
 
   struct Adapter {
     nn::Linear down, up;
@@ -47,6 +50,12 @@ class Invocation : public nn::Module {
   std::optional<nn::LinearGroup> qkv_down;  // q, k, v
   std::vector<nn::Linear> qkv_up;
   std::optional<Adapter> gate_up;
+  std::array<nn::LowRank, 3> qkv_path;
+  nn::LowRank o_path, down_path;
+  std::vector<nn::LowRank> gate_up_path;  // of each part
+
+ private:
+  SharedBlockConfig c_;
 };
 
 class SharedBlock : public nn::Module {

@@ -94,7 +94,13 @@ void ZambaStack::pack(const nn::WeightPrepacking& t) {
   head_.pack(t);
   for (Layer& l : layers_) l.mixer->pack(t);
   for (auto& b : blocks_) b->pack(t);
-  for (auto& i : invocations_) i->pack(t);
+  for (size_t j = 0; j < invocations_.size(); ++j) {
+    std::vector<std::string> prefixes = {block_prefix(hybrid_layers_[j])};
+    for (size_t i = j % blocks_.size(); i < invocations_.size(); i += blocks_.size())
+      prefixes.push_back(block_prefix(hybrid_layers_[i]));
+    invocations_[j]->pack(t);
+    invocations_[j]->find_paths(t, j, prefixes);
+  }
 }
 
 grad::Var ZambaStack::hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) {

@@ -47,6 +47,10 @@ class ZambaStack : public Model {
   // A block is stored under the first hybrid layer that uses it; copies under later ones must be equal.
   Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override;
   bool ignorable(const std::string& tensor) const override;
+  std::vector<std::string> other_names(const std::string& name) const override {
+    const std::string other = other_name(name);
+    return other.empty() ? std::vector<std::string>() : std::vector<std::string>{other};
+  }
 
  protected:
   using MakeMixer = std::function<std::unique_ptr<mixers::Mixer>()>;

@@ -85,6 +85,9 @@ void Zamba2Config::check() const {
     fail("{}, attention_head_dim: {}, expected {} (twice hidden_size over num_attention_heads)", kWhere,
          *attention_head_dim, head);
   if (use_mem_rope && head % 2) fail("{}, use_mem_rope: heads of {} are odd", kWhere, head);
+  if (time_step_limit && !(time_step_limit->first >= 0 && time_step_limit->second > time_step_limit->first))
+    fail("{}, time_step_limit: [{}, {}], expected 0 ≤ lower bound < upper bound", kWhere, time_step_limit->first,
+         time_step_limit->second);
   if (!(rope_theta > 0)) fail("{}, rope_theta: {} is not positive", kWhere, rope_theta);
   if (static_cast<int64_t>(layers_block_type.size()) != num_hidden_layers)
     fail("{}, layers_block_type: {} entries for {} layers (num_hidden_layers)", kWhere, layers_block_type.size(),
@@ -108,6 +111,7 @@ Json Zamba2Config::to_hf() const {
   write_json(j, *this);
   if (nested) j.erase("rope_theta");
   if (time_step_floor == 0) j.erase("quern_time_step_floor");
+  if (!time_step_limit && !source.find("time_step_limit")) j.erase("time_step_limit");
   Json hybrid = Json::array();
   for (size_t l = 0; l < layers_block_type.size(); ++l)
     if (layers_block_type[l] == "hybrid") hybrid.push(static_cast<int64_t>(l));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "quern/base/json.h"
@@ -20,7 +21,8 @@ struct Zamba2Config {
   bool use_shared_attention_adapter = false, use_mem_rope = false, use_long_context = false;
   double rms_norm_eps = 1e-5, rope_theta = 1e4;
   std::string hidden_act = "gelu";
-  double time_step_floor = 0;  // ours, quern_time_step_floor: the floor some CPU implementations put under Δ
+  double time_step_floor = 0;  // ours, quern_time_step_floor: the floor that transformers puts under Δ in prompts
+  std::optional<std::pair<double, double>> time_step_limit;
   Json source;                 // config.json as read: unknown keys are kept
 
   template <class V>
@@ -52,6 +54,7 @@ struct Zamba2Config {
     v("rope_theta", rope_theta, "base of the rotary frequencies");
     v("hidden_act", hidden_act, "activation of the gate of the shared feed-forward");
     v("quern_time_step_floor", time_step_floor, "lower bound of the time step; 0 is none");
+    v("time_step_limit", time_step_limit, "lower and upper bound of the time step (none if absent or null)");
   }
 
   static Zamba2Config from_hf(const Json& j);

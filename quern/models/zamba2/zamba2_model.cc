@@ -43,6 +43,10 @@ mixers::Mamba2Config mixer_config(const Zamba2Config& c) {
   m.conv_bias = c.use_conv_bias;
   m.proj_bias = c.add_bias_linear;
   m.dt_min = c.time_step_floor;
+  if (c.time_step_limit) {
+    m.dt_min = std::max(m.dt_min, c.time_step_limit->first);
+    m.dt_max = c.time_step_limit->second;
+  }
   return m;
 }
 

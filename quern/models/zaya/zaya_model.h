@@ -40,6 +40,7 @@ class ZayaModel : public Model {
   }
   Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override;
   bool ignorable(const std::string& tensor) const override;
+  std::vector<std::string> other_names(const std::string& name) const override;
 
   bool share_experts(comm::Communicator* group) override;
   std::vector<std::span<const float>> expert_loads() override;

@@ -38,4 +38,11 @@ Tensor ZayaModel::read(const TensorFolder& f, const std::string& name, const gra
   return read_checked(f, name, p.shape);
 }
 
+std::vector<std::string> ZayaModel::other_names(const std::string& name) const {
+  const LayoutPlace legacy = zaya_legacy_place(name, config_.num_hidden_layers);
+  std::vector<std::string> names = {zaya_interim_name(name)};
+  if (legacy.expert_tail.empty()) names.push_back(legacy.name);
+  return names;
+}
+
 }  // namespace quern::models

@@ -3,16 +3,12 @@
 
 #include "quern/base/error.h"
 #include "quern/models/checkpoint.h"
+#include "quern/models/config_overrides.h"
 #include "quern/train/checkpoint/reader.h"
 
 namespace quern::train {
 namespace fs = std::filesystem;
 namespace {
-
-void merge_into(Json& config, const Json* more) {
-  if (!more || !more->is_object()) return;
-  for (const auto& [key, value] : more->as_object()) config.set(key, value);
-}
 
 // Paths of a recipe start at its folder, which is mostly the one the run lies in.
 fs::path found(const fs::path& run, const std::string& path) {
@@ -30,18 +26,22 @@ fs::path found_tokenizer(const Json& recipe, const fs::path& run) {
   return !start.empty() && fs::exists(start / "tokenizer.json") ? start : fs::path();
 }
 
-Json model_config(const Json& recipe, const fs::path& run) {
+Json model_config(const nn::Registry& registry, const Json& recipe, const fs::path& run) {
   const Json& model = recipe.at("model", "recipe.json");
   const std::string from = model.at("from", "model").as_string();
-  Json config = Json::object();
+  Json config;
+  auto change = [&](const Json* more) {
+    if (!more || more->is_null()) return;
+    config = config.is_null() ? *more : models::override_config(registry, config, *more);
+  };
   if (!from.empty()) {
     const fs::path folder = found(run, from);
     if (folder.empty())
       fail("{}: the recipe starts from {}, which does not exist; name a config.json", run.string(), from);
     config = Json::read(folder / "config.json");
   }
-  merge_into(config, model.find("config"));
-  for (const Json& phase : recipe.at("phase", "recipe.json").as_array()) merge_into(config, phase.find("config"));
+  change(model.find("config"));
+  for (const Json& phase : recipe.at("phase", "recipe.json").as_array()) change(phase.find("config"));
   return config;
 }
 
@@ -86,7 +86,7 @@ ExportReport export_checkpoint(const nn::Registry& registry, const fs::path& fro
   if (!has_recipe && o.config.empty()) fail("{} has no recipe.json; name a config.json", run.string());
   const Json recipe = has_recipe ? Json::read(run / "recipe.json") : Json::object();
   const CheckpointReader reader(step);
-  auto model = models::build_model(registry, o.config.empty() ? model_config(recipe, run) : Json::read(o.config));
+  auto model = models::build_model(registry, o.config.empty() ? model_config(registry, recipe, run) : Json::read(o.config));
   ExportReport report{.from = step, .step = reader.step()};
   model->visit("", [&](const std::string& name, grad::Parameter& p) {
     const StoredTensor& stored = reader.at(name, "weight");

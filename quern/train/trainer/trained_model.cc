@@ -3,6 +3,7 @@
 #include <map>
 
 #include "quern/models/checkpoint.h"
+#include "quern/models/config_overrides.h"
 #include "quern/train/zero/zero_matrices.h"
 
 namespace quern::train {
@@ -13,8 +14,9 @@ TrainedModel::TrainedModel(const Recipe& recipe, const nn::Registry& registry, c
   const models::LoadOptions plain{.dtype = DType::f32, .pack = false};
   const bool trained = !m.from.empty() && !m.fresh;
   if (!m.from.empty()) base_config_ = Json::read(recipe_.base / m.from / "config.json");
-  if (!m.config.is_null()) base_config_ = base_config_.is_null() ? m.config : merged(base_config_, m.config);
-  config_ = merged(base_config_, recipe_.phase[0].config);
+  if (!m.config.is_null())
+    base_config_ = base_config_.is_null() ? m.config : models::override_config(registry_, base_config_, m.config);
+  config_ = models::override_config(registry_, base_config_, recipe_.phase[0].config);
   if (trained && m.config.is_null() && config_ == base_config_) {
     model_ = models::load_model(registry_, recipe_.base / m.from, plain);
   } else {
@@ -52,7 +54,7 @@ void TrainedModel::adopt(models::Model& other) {
 
 void TrainedModel::change(const PhaseConfig& phase) {
   settle();
-  Json wanted = merged(base_config_, phase.config);
+  Json wanted = models::override_config(registry_, base_config_, phase.config);
   if (wanted == config_) return;
   const std::unique_ptr<models::Model> before = std::move(model_);
   config_ = std::move(wanted);

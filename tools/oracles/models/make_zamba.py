@@ -4,9 +4,9 @@ transformers in f32 (logits) and f64 (gradients).
     pip install -r tools/oracles/requirements.txt
     python tools/oracles/models/make_zamba.py      # writes tests/goldens/zamba*/
 
-Folders as make.py writes them. What transformers' CPU path does differently is kept out of the goldens: it is wrong
-beyond one chunk of 256 tokens (sequences here have 250), and it clamps the time step to at least 0.001 (biases here
-keep it above).
+Folders as make.py writes them. transformers clamps the time step of a Zamba2 prompt to at least `time_step_min` (0.001
+in published files), but not in single steps with a cache. Published models have no such floor, so that biases here keep
+every time step above it; zamba2-bounded is the exception, whose bounds are stated by `time_step_limit`.
 """
 import json, math
 import numpy as np
@@ -58,7 +58,7 @@ def smallest_step(model, tokens):
     return min(least) if least else math.inf
 
 
-def write(name, config, seed, grads):
+def write(name, config, seed, grads, bounds=None):
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval().float()
     randomise(model, seed)
@@ -66,11 +66,18 @@ def write(name, config, seed, grads):
     folder.mkdir(parents=True, exist_ok=True)
     tokens = torch.randint(0, 90, (T,), generator=torch.Generator().manual_seed(seed + 1))
     step = smallest_step(model, tokens)
-    assert step > 2e-3, step
+    if bounds:
+        for m in model.modules():
+            if hasattr(m, "time_step_limit"):
+                m.time_step_limit = bounds
+    elif config.model_type == "zamba2":
+        assert step > 2 * config.time_step_min, step
     with torch.no_grad():
         logits = model(tokens[None], use_cache=False).logits[0]
     cfg = json.loads(config.to_json_string(use_diff=False))
     cfg["some_future_key"] = {"kept": True}
+    if bounds:
+        cfg["time_step_limit"] = list(bounds)
     (folder / "config.json").write_text(json.dumps(cfg, indent=2) + "\n")
     weights = {k: v for k, v in stored(model).items() if k != "lm_head.weight"}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
@@ -158,6 +165,7 @@ def main():
     write_legacy("zamba2-2block-legacy", write("zamba2-2block", c, 33, grads=False), c)
     write("zamba2-2block-rope", zamba2("hmmhhm", 2, 2, False, True), 37, grads=True)
     write("zamba2-2block-adapters", zamba2("mhmhmhh", 2, 2, True, False), 38, grads=False)
+    write("zamba2-bounded", zamba2("mhm", 1, 1, False, False), 39, grads=True, bounds=(0.3, 0.5))
 
 
 if __name__ == "__main__":
