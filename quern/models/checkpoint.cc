@@ -97,7 +97,8 @@ std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem:
         "{} is quantized, and {} replaces or changes whole tensors (modules_to_save, lm_head): take the original "
         "folder",
         path.string(), options.adapter->string());
-  if (adapter && !options.pack) fail("{}: an adapter is for inference only: load the model for inference, or without the adapter", path.string());
+  if (adapter && !options.pack)
+    fail("{}: an adapter is for inference only: load the model for inference, or without the adapter", path.string());
   if (packed && !options.pack)
     fail("{} is quantized, which supports inference only: train the original folder", path.string());
   if (packed && (options.scheme || options.head || options.hook))
