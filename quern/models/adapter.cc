@@ -154,7 +154,9 @@ std::optional<TensorFolder> Adapter::changed(const TensorFolder& weights) const 
     TensorFolder::Entry& entry = found(name, where);
     if (entry.shape.size() != 2) fail("{}: the model has no such matrix", where);
     check_shapes(where, pair, entry.shape[transposed_ ? 1 : 0], entry.shape[transposed_ ? 0 : 1]);
-    entry.read = [read = entry.read, pair = pair, transposed = transposed_] { return merged(read(), pair, transposed); };
+    entry.read = [read = entry.read, pair = pair, transposed = transposed_] {
+      return merged(read(), pair, transposed);
+    };
   }
   if (!any) return std::nullopt;
   return TensorFolder(file_.parent_path(), std::move(entries));

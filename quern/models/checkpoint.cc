@@ -93,9 +93,12 @@ std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem:
   const TensorFolder& weights = changed ? *changed : plain;
   std::unique_ptr<QuantizedReader> packed = QuantizedReader::open(path, config, plain);
   if (packed && changed)
-    fail("{} is quantized, and {} replaces or changes whole tensors (modules_to_save, lm_head): take the original folder",
-         path.string(), options.adapter->string());
-  if (adapter && !options.pack) fail("{}: an adapter runs beside packed weights, for inference only", path.string());
+    fail(
+        "{} is quantized, and {} replaces or changes whole tensors (modules_to_save, lm_head): take the original "
+        "folder",
+        path.string(), options.adapter->string());
+  if (adapter && !options.pack)
+    fail("{}: an adapter is for inference only: load the model for inference, or without the adapter", path.string());
   if (packed && !options.pack)
     fail("{} is quantized, which supports inference only: train the original folder", path.string());
   if (packed && (options.scheme || options.head || options.hook))

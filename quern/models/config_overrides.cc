@@ -92,7 +92,8 @@ void check_effect(const nn::Registry& registry, const Json& config, const std::s
   const Json all = build_model(registry, config)->config();
   const Json* rotary = all.find("use_mem_rope");
   if (rotary && !(*rotary == Json(true)) && (among(kRotary, key) || key == "rope_parameters"))
-    fail("{}, {}: changing it has no effect: this model has no rotary positions (use_mem_rope is false)", kWhere, key);
+    fail("{}, {}: changing it has no effect: this model has no rotary positions (use_mem_rope is false)", kWhere,
+         key);
   if (is_read(registry, config, key)) return;
   std::vector<std::string> known;
   for (const auto& [name, value] : all.as_object(kWhere))

@@ -105,8 +105,8 @@ TEST(AdapterFormats, RunBesideQuantizedWeights) {
     const models::LoadOptions q8{.scheme = kernels::QuantFormat(kernels::WeightFormat::q8)};
     models::LoadOptions adapted = q8;
     adapted.adapter = g.folder;
-    const double plain = relative_error(logits_of(g.base.folder, g.base, q8),
-                                        logits_of(g.base.folder, g.base, {.dtype = DType::f32}));
+    const double plain =
+        relative_error(logits_of(g.base.folder, g.base, q8), logits_of(g.base.folder, g.base, {.dtype = DType::f32}));
     EXPECT_LE(relative_error(logits_of(g.base.folder, g.base, adapted), g.logits), 5 * plain + 1e-3) << name;
   }
 }
@@ -129,13 +129,15 @@ TEST(AdapterLayouts, NamesOfOlderLayouts) {
     Copy blocks(zamba2.folder, [&](const std::string& name) {
       std::string s = first_only(name);
       for (int k : {0, 1})
-        s = replaced(s, fmt::format("model.layers.{}.shared_transformer.", k + 1), fmt::format("model.blocks.{}.", k));
+        s = replaced(s, fmt::format("model.layers.{}.shared_transformer.", k + 1),
+                     fmt::format("model.blocks.{}.", k));
       int64_t hybrid = 0;
       for (int64_t l = 0; l < 8; ++l) {
         const bool is_hybrid = l == 1 || l == 2 || l == 4 || l == 5;
         s = replaced(s, fmt::format("model.layers.{}.mamba", l), fmt::format("model.mamba_layers.{}.mamba", l));
         if (is_hybrid)
-          s = replaced(s, fmt::format("model.layers.{}.linear.", l), fmt::format("model.linear_layers.{}.", hybrid++));
+          s = replaced(s, fmt::format("model.layers.{}.linear.", l),
+                       fmt::format("model.linear_layers.{}.", hybrid++));
       }
       s = replaced(replaced(s, "feed_forward.gate_up_proj", "feed_forward.linear_fc1"), "feed_forward.down_proj",
                    "feed_forward.linear_fc2");
@@ -171,7 +173,8 @@ class WrittenAdapter : public testing::Test {
   std::string refused(const std::string& config, const NamedTensors& tensors) {
     write(config, tensors);
     return message_of([&] {
-      models::load_model(nn::builtin_registry(), Golden("llama-gqa").folder, {.dtype = DType::f32, .adapter = folder_});
+      models::load_model(nn::builtin_registry(), Golden("llama-gqa").folder,
+                         {.dtype = DType::f32, .adapter = folder_});
     });
   }
   fs::path folder_ = fs::temp_directory_path() / fmt::format("quern_adapter_written_{}", ::getpid());

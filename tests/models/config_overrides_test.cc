@@ -62,8 +62,9 @@ TEST(ConfigOverrides, WithoutEffectAreRefused) {
             std::string::npos);
   EXPECT_NE(refused(R"({"model_type": "zamba"})", R"({"rope_theta": 5.0})").find("does not read it"),
             std::string::npos);
-  EXPECT_NE(refused(R"({"model_type": "zamba2", "n_mamba_heads": 80})", R"({"rope_theta": 5.0})").find("use_mem_rope"),
-            std::string::npos);
+  EXPECT_NE(
+      refused(R"({"model_type": "zamba2", "n_mamba_heads": 80})", R"({"rope_theta": 5.0})").find("use_mem_rope"),
+      std::string::npos);
   EXPECT_NE(refused(R"({"model_type": "llama", "rope_parameters": {"rope_theta": 1e4}})",
                     R"({"partial_rotary_factor": 0.5})")
                 .find("partial_rotary_factor"),

@@ -72,7 +72,7 @@ models::LoadOptions LoraFlag::with(models::LoadOptions options) const {
     char* end = nullptr;
     options.adapter_scale = std::strtod(scale.c_str(), &end);
     if (scale.empty() || *end != 0 || !std::isfinite(options.adapter_scale))
-      throw UsageError(fmt::format("--lora '{}': expected DIR or DIR:SCALE, and '{}' is no number", *lora, scale));
+      throw UsageError(fmt::format("--lora '{}': expected DIR or DIR:SCALE, and '{}' is not a number", *lora, scale));
     folder.resize(colon);
   }
   options.adapter = folder;

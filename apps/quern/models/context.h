@@ -45,7 +45,7 @@ struct LoraFlag {
   std::optional<std::string> lora = {};
   template <class V>
   void visit(V& v) {
-    v("lora", lora, "run a LoRA adapter (PEFT folder) beside the weights; SCALE multiplies its effect",
+    v("lora", lora, "apply a LoRA adapter (PEFT folder) without merging it; SCALE multiplies its effect",
       {.value = "DIR[:SCALE]"});
   }
   models::LoadOptions with(models::LoadOptions options) const;  // throws UsageError

@@ -264,7 +264,8 @@ int cmd_run(Words args) {
       .alias("--session")
       .settings(r.think)
       .flag("--shard-context", r.shard_context,
-            "under mpirun, with -p: shard the KV cache across ranks (context parallelism); the tokens are the same for any "
+            "under mpirun, with -p: shard the KV cache across ranks (context parallelism); the tokens are the same "
+            "for any "
             "number of ranks with --dtype f32 --kv f32, else rounding may change them")
       .flag("--json", r.json, "with -p: print one JSON object")
       .note(

@@ -150,8 +150,9 @@ grad::Var SharedBlock::attention(grad::Tape& tape, const grad::Var& u, Invocatio
   grad::Var k_THd = nn::rope(tape, nn::reshape(tape, qkv[1], {T, c_.n_head_kv, d}), angles);
   grad::Var v_THd = nn::reshape(tape, qkv[2], {T, c_.n_head_kv, d});
   mixers::AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d) / 2), .bf16_math = bf16_};
-  grad::Var out = nn::reshape(
-      tape, mixers::attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o), {T, c_.n_head * d});
+  grad::Var out =
+      nn::reshape(tape, mixers::attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
+                  {T, c_.n_head * d});
   grad::Var y = nn::linear(tape, out, o_);
   own.o_path.add_to(y.value, out.value);
   return y;

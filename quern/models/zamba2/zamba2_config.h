@@ -23,7 +23,7 @@ struct Zamba2Config {
   std::string hidden_act = "gelu";
   double time_step_floor = 0;  // ours, quern_time_step_floor: the floor that transformers puts under Δ in prompts
   std::optional<std::pair<double, double>> time_step_limit;
-  Json source;                 // config.json as read: unknown keys are kept
+  Json source;  // config.json as read: unknown keys are kept
 
   template <class V>
   void visit(V& v) {

@@ -86,7 +86,8 @@ ExportReport export_checkpoint(const nn::Registry& registry, const fs::path& fro
   if (!has_recipe && o.config.empty()) fail("{} has no recipe.json; name a config.json", run.string());
   const Json recipe = has_recipe ? Json::read(run / "recipe.json") : Json::object();
   const CheckpointReader reader(step);
-  auto model = models::build_model(registry, o.config.empty() ? model_config(registry, recipe, run) : Json::read(o.config));
+  auto model =
+      models::build_model(registry, o.config.empty() ? model_config(registry, recipe, run) : Json::read(o.config));
   ExportReport report{.from = step, .step = reader.step()};
   model->visit("", [&](const std::string& name, grad::Parameter& p) {
     const StoredTensor& stored = reader.at(name, "weight");
