@@ -153,6 +153,28 @@ TEST(MathVerifier, RefusesWhatIsNot) {
   }
 }
 
+TEST(MathVerifier, ReadsMixedNumbers) {
+  for (const char* fraction : {"\\frac12", "\\dfrac12", "\\tfrac 1 2", "\\frac 12", "\\frac1{2}", "\\frac{1}2",
+                               "\\,\\frac12", "~\\frac12", " \\frac 1 2", "\\frac{1}{2}"}) {
+    const std::string five = std::string("5") + fraction, minus = "-" + five;
+    EXPECT_EQ(math("11/2", five).reward, 1) << five;
+    EXPECT_EQ(math(five, "5.5").reward, 1) << five;
+    EXPECT_EQ(math("5/2", five).reward, 0) << five;
+    EXPECT_EQ(math(five, "2.5").reward, 0) << five;
+    EXPECT_EQ(math("-11/2", minus).reward, 1) << minus;
+    EXPECT_EQ(math("-9/2", minus).reward, 0) << minus;
+  }
+  for (const Case& c : {Case{"7/4", "1\\frac34"},
+                        {"-7/4", "-1\\frac 3 4"},
+                        {"5x/2", "5\\frac{x}2"},  // a product: not two numbers
+                        {"4", "2^3\\frac12"},
+                        {"4", "2^3\\frac{1}{2}"},
+                        {"1/2", "\\frac12"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 1) << c.expected << " and " << c.reply;
+  for (const Case& c : {Case{"3/4", "1\\frac34"}, {"7/4", "1\\frac345"}, {"8\\sqrt2", "2^3\\frac12"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
+}
+
 TEST(MathVerifier, RefusesExpectationsThatAreNot) {
   for (const char* bad : {"", "no solution!!", "1/0", "0/0", "2x + y = 4", "((3)", "9^9^9^9", "1/(x-x)", "\\foo",
                           "three", "no", "twenty-one", "x = none"})
