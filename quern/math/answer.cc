@@ -110,7 +110,10 @@ class AnswerParser {
       if (part.kind != Kind::set) {
         out.parts.push_back(std::move(part));
       } else {  // of ±
-        for (MathAnswer& x : part.parts) out.parts.push_back(std::move(x));
+        for (MathAnswer& x : part.parts) {
+          if (x.name.empty()) x.name = part.name;
+          out.parts.push_back(std::move(x));
+        }
       }
     }
     if (out.parts.size() == 1) return std::move(out.parts[0]);
@@ -166,12 +169,13 @@ const char* kind_name(Kind k) {
   }
 }
 
-// Names count where the expected answer tells its values apart by them.
-bool names_count(const MathAnswer& expected) {
+// The names of a set and of its members. Where there are several, they tell the members apart.
+std::set<std::string> names_of(const MathAnswer& a) {
   std::set<std::string> names;
-  for (const MathAnswer& p : expected.parts)
-    if (!p.name.empty()) names.insert(p.name);
-  return names.size() > 1;
+  for (const MathAnswer& p : a.parts) names.insert(p.name);
+  names.insert(a.name);
+  names.erase("");
+  return names;
 }
 
 class Comparison {
@@ -207,7 +211,11 @@ class Comparison {
   }
 
   MathComparison unordered(const MathAnswer& a, const MathAnswer& b) {
-    const bool by_name = a.kind == Kind::set && names_count(a);
+    const std::set<std::string> names = names_of(a), others = names_of(b);
+    const bool by_name = a.kind == Kind::set && names.size() > 1;
+    if (!by_name && others.size() > 1) return {false, "the answer gives values of different names"};
+    if (names.size() == 1 && others.size() == 1 && names != others)
+      return {false, fmt::format("expected values of {}, found some of {}", *names.begin(), *others.begin())};
     std::vector<const MathAnswer*> left;
     for (const MathAnswer& p : b.parts) left.push_back(&p);
     for (const MathAnswer& p : a.parts) {

@@ -175,6 +175,24 @@ TEST(MathVerifier, ReadsMixedNumbers) {
     EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
 }
 
+TEST(MathVerifier, DoesNotMixNames) {
+  for (const Case& c : {Case{"{1, 2}", "x=1, x=2"},
+                        {"{1, 2}", "x = 1 or x = 2"},
+                        {"{1, 2}", "x = 1, 2"},
+                        {"x = 1, x = 2", "{1, 2}"},
+                        {"{2, -2}", "x = \\pm 2"},
+                        {"x = 1, y = 2", "y = 2, x = 1"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 1) << c.expected << " and " << c.reply;
+  for (const Case& c : {Case{"{1, 2}", "x=1, y=2"},
+                        {"{1, 2}", "x=1 or y=2"},
+                        {"{1, 2, 3}", "x=1, x=2, y=3"},
+                        {"{2, -2, 3}", "x=\\pm 2, y=3"},
+                        {"x = {1, 2}", "y=1, y=2"},
+                        {"x = 1, x = 2", "x=1, y=2"},
+                        {"x = 1, x = 2", "y=\\{1, 2\\}"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
+}
+
 TEST(MathVerifier, RefusesExpectationsThatAreNot) {
   for (const char* bad : {"", "no solution!!", "1/0", "0/0", "2x + y = 4", "((3)", "9^9^9^9", "1/(x-x)", "\\foo",
                           "three", "no", "twenty-one", "x = none"})
