@@ -46,6 +46,13 @@ const std::map<std::string_view, std::string_view> kCharacters = {  // beyond AS
     {"−", "-"}, {"–", "-"}, {"×", "*"},   {"·", "*"},  {"⋅", "*"},    {"∙", "*"},  {"÷", "/"},       {"±", "±"},
     {"∓", "∓"}, {"°", "°"}, {"∪", "cup"}, {"∈", "in"}, {"√", "sqrt"}, {"π", "pi"}, {"∞", "infinity"}};
 
+// Read as one word after a number, where other letters are a product: 5 cm, but 5 xy.
+constexpr std::array<std::string_view, 52> kUnits = {
+    "cm", "mm",  "km",  "dm",  "nm",  "kg",     "mg",      "ml",   "mL",    "cl",    "ft",     "yd",    "mi",
+    "lb", "lbs", "oz",  "gal", "hr",  "hrs",    "min",     "mins", "sec",   "secs",  "ms",     "kW",    "kWh",
+    "kJ", "kN",  "kPa", "Pa",  "Hz",  "kHz",    "MHz",     "GHz",  "mph",   "kph",   "cc",     "mol",   "rad",
+    "GB", "MB",  "kB",  "in",  "day", "second", "seconds", "pint", "pints", "point", "points", "piece", "pieces"};
+
 constexpr std::array<std::string_view, 10> kRaised = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
 
 template <size_t N>
@@ -129,6 +136,7 @@ class Tokenizer {
     if (among(kSkipped, name)) return;
     if (among(kTextCommands, name)) {
       spaced_ = true;
+      if (phrase()) return;
       if (peek() != '{') return;
       braces_.push_back(Brace::hidden), ++at_;
     } else if (const auto sign = kSigns.find(name); sign != kSigns.end()) {
@@ -144,6 +152,60 @@ class Tokenizer {
     } else {
       throw MathUnreadable(fmt::format("'\\{}' is not known", name));
     }
+  }
+
+  // The words of \text{…} as one token, where they are letters alone and not all known: \text{cm}, \text{m per s}.
+  bool phrase() {
+    const size_t close = text_.find('}', at_);
+    if (peek() != '{' || close == text_.npos) return false;
+    std::string words;
+    size_t longest = 0, letters = 0;
+    for (char c : std::string_view(text_).substr(at_ + 1, close - at_ - 1)) {
+      if (!is_letter(c) && std::string_view(" .'-/~").find(c) == std::string_view::npos) return false;
+      letters = is_letter(c) ? letters + 1 : 0, longest = std::max(longest, letters);
+      if (c != ' ' && c != '~')
+        words += c;
+      else if (!words.empty() && words.back() != ' ')
+        words += ' ';
+    }
+    if (words.ends_with(' ')) words.pop_back();
+    const std::string_view first = std::string_view(words).substr(0, words.find(' '));
+    const std::string_view last = std::string_view(words).substr(words.rfind(' ') + 1);
+    const auto joins = [](std::string_view w) { return w == "or" || w == "and"; };
+    if (longest < 2 || among(kNames, words) || joins(first) || joins(last)) return false;
+    at_ = close + 1;
+    word(words);
+    return true;
+  }
+
+  // A unit or a noun behind a value: compared as a whole, never as a product of its letters.
+  void word(std::string_view words) {
+    if (!follows_value()) throw MathUnreadable(fmt::format("the word '{}' stands where a value is expected", words));
+    put(Kind::variable, fmt::format("\\text{{{}}}", words));
+  }
+
+  bool follows_value() const {
+    if (out_.empty()) return false;
+    const MathToken& t = out_.back();
+    if (t.kind == Kind::variable && is_word(t)) return false;
+    if (t.kind == Kind::name) return t.text == "pi" || t.text == "e" || t.text == "i";
+    return t.kind != Kind::sign || t.is(")") || t.is("]") || t.is("}") || t.is("°") || t.is("*") || t.is("/") ||
+           t.is("|") || t.is("%") || t.is("!");
+  }
+
+  static bool is_word(const MathToken& t) { return t.text.starts_with("\\text{"); }
+
+  // Whether a run of letters in plain text is a word: a unit after a number, or what a product of letters is not.
+  bool is_plain_word(std::string_view run) const {
+    if (out_.empty() || run.size() < 2) return false;
+    const MathToken& before = out_.back();
+    const bool after_number = before.kind == Kind::number;
+    const bool after_word = (before.is("/") || before.is("*")) && out_.size() >= 2 && is_word(out_[out_.size() - 2]);
+    if ((after_number || after_word) && among(kUnits, run)) return run != "in" || at_ + run.size() == text_.size();
+    const bool known = std::ranges::any_of(kNames, [&](std::string_view n) {
+      return n.size() > 2 && n != "inf" && n != "and" ? run.find(n) != run.npos : run.starts_with(n) && n == "pi";
+    });
+    return after_number && spaced_ && run.size() >= 4 && !known && !std::ranges::is_sorted(run);
   }
 
   void escaped() {
@@ -196,6 +258,11 @@ class Tokenizer {
     size_t end = at_;
     while (end < text_.size() && is_letter(text_[end])) ++end;
     const std::string_view run = std::string_view(text_).substr(at_, end - at_);
+    if (is_plain_word(run)) {
+      const std::string words(run);
+      at_ = end;
+      return word(words);
+    }
     for (std::string_view name : kNames) {
       const bool whole_only = name == "or" || name == "and" || name == "in" || name == "inf" || name == "oo" ||
                               name == "cup" || name == "frac";

@@ -175,6 +175,37 @@ TEST(MathVerifier, ReadsMixedNumbers) {
     EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
 }
 
+TEST(MathVerifier, ComparesWordsAsAWhole) {
+  for (const Case& c : {Case{"5\\text{ cm}", "5 \\text{cm}"},
+                        {"5\\text{ cm}", "5cm"},
+                        {"5 cm", "$5\\,\\mathrm{cm}$"},
+                        {"25\\text{ cm}^2", "25 \\text{cm}^2"},
+                        {"3\\text{ m per s}", "3\\text{  m  per s }"},
+                        {"10\\text{ cents}", "10 cents"},
+                        {"\\frac12\\text{ km/h}", "0.5\\text{ km/h}"},
+                        {"x = 1\\text{ or }x = 2", "{1, 2}"},
+                        {"2xy", "2yx"},
+                        {"5 xy", "5 y x"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 1)
+        << c.expected << " and " << c.reply << ": " << math(c.expected, c.reply).reason;
+  for (const Case& c : {Case{"5\\text{ cm}", "5\\text{ mc}"},
+                        {"5\\text{ cm}", "5 mc"},
+                        {"5\\text{ cm}", "5 c m"},
+                        {"5\\text{ cm}", "5"},
+                        {"5", "5\\text{ cm}"},
+                        {"5 cm", "5 mc"},
+                        {"5mc", "5 cm"},
+                        {"5\\text{ dog}", "5\\text{ god}"},
+                        {"5\\text{ m per s}", "5\\text{ s per m}"},
+                        {"5\\text{ ft}\\cdot\\text{lb}", "5\\text{ tf}\\cdot\\text{lb}"},
+                        {"5\\text{ cm}", "5\\text{ c}\\text{m}"},
+                        {"5\\text{ cm}", "\\text{cm}"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
+  for (const char* bad : {"\\text{none}", "x = \\text{none}", "\\text{Evelyn}", "5\\text{ ft}\\text{lb}", "not",
+                          "almost", "3 + \\text{even}"})
+    EXPECT_THROW(judge(expect_math(bad), "3"), Error) << bad;
+}
+
 TEST(MathVerifier, DoesNotMixNames) {
   for (const Case& c : {Case{"{1, 2}", "x=1, x=2"},
                         {"{1, 2}", "x = 1 or x = 2"},
