@@ -66,6 +66,9 @@ TEST(ChoiceVerifier, ReadsLettersAndTexts) {
                             "The answer is B.\n\nLet me know if you need more!",
                             "<think>A</think>B"})
     EXPECT_EQ(judged(kCities, right).reward, 1) << right;
+}
+
+TEST(ChoiceVerifier, RefusesOthers) {
   for (const char* wrong : {"",
                             "A",
                             "C",
