@@ -97,9 +97,30 @@ class AnswerParser {
     if (pieces.size() > 1) return set_of(pieces);
     const std::vector<Tokens> sides = split(t, [&](size_t i) { return t[i].is("=") || t[i].is_name("in"); });
     if (sides.size() == 1) return bare(t);
-    if (sides.size() > 2 || !is_name(sides[0])) throw MathUnreadable("an equation that does not begin with a name");
-    MathAnswer out = bare(sides[1]);
-    out.name = text_of(sides[0]);
+    const bool is_chain = std::ranges::none_of(t, [](const MathToken& x) { return x.is_name("in"); });
+    if (sides.size() == 2 && is_name(sides[0])) return with_name(sides[0], sides[1]);
+    if (sides.size() == 2 && is_chain && is_name(sides[1])) return with_name(sides[1], sides[0]);
+    if (!is_chain) throw MathUnreadable("an equation that does not begin with a name");
+    return last_of_chain(sides);
+  }
+
+  MathAnswer with_name(Tokens name, Tokens value) {
+    MathAnswer out = bare(value);
+    out.name = text_of(name);
+    return out;
+  }
+
+  // "x = 3+4 = 7", "3+4 = 7" and "= 7" are 7: the members are equal, and the last is the answer.
+  MathAnswer last_of_chain(const std::vector<Tokens>& sides) {
+    const bool has_name = is_name(sides[0]);
+    MathAnswer out = bare(sides.back());
+    for (size_t i = has_name || sides[0].empty() ? 1 : 0; i + 1 < sides.size(); ++i) {
+      const MathAnswer member = bare(sides[i]);
+      const bool values = member.kind == Kind::value && out.kind == Kind::value;
+      if (!values || equal_math(out.value, member.value, 1) != MathEquality::same)
+        throw MathUnreadable("an equation whose sides are not equal, and neither is a name");
+    }
+    if (has_name) out.name = text_of(sides[0]);
     return out;
   }
 

@@ -334,6 +334,10 @@ class Parser {
       const int32_t above = part_of_fraction();
       return operation(MathOp::divide, above, part_of_fraction());
     }
+    if (name == "binom") {
+      const int32_t above = part_of_fraction();
+      return binomial(above, part_of_fraction());
+    }
     if (name == "sqrt" || name == "cbrt") {
       const bool given = name == "sqrt" && take("[");
       const int32_t degree = given ? sum() : number(name == "cbrt" ? 3 : 2);
@@ -348,6 +352,15 @@ class Parser {
     const auto function = kFunctions.find(name);
     if (function == kFunctions.end()) throw MathUnreadable(fmt::format("'{}' is not expected there", name));
     return applied(function->second);
+  }
+
+  int32_t binomial(int32_t above, int32_t below) {
+    const auto n = folded(above), k = folded(below);
+    const bool known = n && k && n->second == 1 && k->second == 1 && k->first >= 0 && k->first <= n->first;
+    if (!known || n->first > 60) throw MathUnreadable("a binomial of something other than whole numbers up to 60");
+    __int128 value = 1;
+    for (int64_t i = 1; i <= k->first; ++i) value = value * (n->first - k->first + i) / i;
+    return plain_number(std::to_string(static_cast<int64_t>(value)), 0);
   }
 
   int32_t logarithm(int32_t base) {

@@ -16,14 +16,15 @@ constexpr char kGroup = '\x01';  // "{,}" between digits
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-constexpr std::array<std::string_view, 32> kNames = {
+constexpr std::array<std::string_view, 33> kNames = {
     "arcsin", "arccos",   "arctan", "asin",  "acos", "atan", "sinh", "cosh", "tanh", "sin", "cos",
     "tan",    "cot",      "sec",    "csc",   "sqrt", "cbrt", "exp",  "log",  "ln",   "lg",  "abs",
-    "pi",     "infinity", "inf",    "infty", "frac", "cup",  "or",   "and",  "in",   "oo"};
+    "pi",     "infinity", "inf",    "infty", "frac", "cup",  "or",   "and",  "in",   "oo",  "binom"};
 
 const std::map<std::string_view, std::string_view> kSpelled = {
-    {"arcsin", "asin"},  {"arccos", "acos"}, {"arctan", "atan"}, {"ln", "log"},     {"infty", "infinity"},
-    {"inf", "infinity"}, {"oo", "infinity"}, {"dfrac", "frac"},  {"tfrac", "frac"}, {"cfrac", "frac"}};
+    {"arcsin", "asin"},    {"arccos", "acos"},  {"arctan", "atan"},  {"ln", "log"},
+    {"infty", "infinity"}, {"inf", "infinity"}, {"oo", "infinity"},  {"dfrac", "frac"},
+    {"tfrac", "frac"},     {"cfrac", "frac"},   {"dbinom", "binom"}, {"tbinom", "binom"}};
 
 const std::map<std::string_view, std::string_view> kSigns = {  // LaTeX commands
     {"cdot", "*"},  {"times", "*"},    {"ast", "*"},      {"div", "/"},  {"pm", "±"},
@@ -43,8 +44,20 @@ constexpr std::array<std::string_view, 9> kTextCommands = {"text", "mathrm", "te
                                                            "mbox", "textrm", "mathit", "textit"};
 
 const std::map<std::string_view, std::string_view> kCharacters = {  // beyond ASCII: what is read instead
-    {"−", "-"}, {"–", "-"}, {"×", "*"},   {"·", "*"},  {"⋅", "*"},    {"∙", "*"},  {"÷", "/"},       {"±", "±"},
-    {"∓", "∓"}, {"°", "°"}, {"∪", "cup"}, {"∈", "in"}, {"√", "sqrt"}, {"π", "pi"}, {"∞", "infinity"}};
+    {"−", "-"},    {"–", "-"},  {"×", "*"},        {"·", "*"}, {"⋅", "*"},   {"∙", "*"},
+    {"÷", "/"},    {"±", "±"},  {"∓", "∓"},        {"°", "°"}, {"∪", "cup"}, {"∈", "in"},
+    {"√", "sqrt"}, {"π", "pi"}, {"∞", "infinity"}, {"⁄", "/"}, {"∕", "/"}};
+
+const std::map<std::string_view, std::string_view> kGreekLetters = {
+    {"α", "\\alpha"}, {"β", "\\beta"},  {"γ", "\\gamma"}, {"δ", "\\delta"}, {"ε", "\\epsilon"}, {"ζ", "\\zeta"},
+    {"η", "\\eta"},   {"θ", "\\theta"}, {"ι", "\\iota"},  {"κ", "\\kappa"}, {"λ", "\\lambda"},  {"μ", "\\mu"},
+    {"ν", "\\nu"},    {"ξ", "\\xi"},    {"ρ", "\\rho"},   {"σ", "\\sigma"}, {"τ", "\\tau"},     {"φ", "\\phi"},
+    {"χ", "\\chi"},   {"ψ", "\\psi"},   {"ω", "\\omega"}, {"Δ", "\\Delta"}, {"Ω", "\\Omega"}};
+
+const std::map<std::string_view, std::array<std::string_view, 2>> kFractions = {
+    {"½", {"1", "2"}}, {"⅓", {"1", "3"}}, {"⅔", {"2", "3"}}, {"¼", {"1", "4"}}, {"¾", {"3", "4"}},
+    {"⅕", {"1", "5"}}, {"⅖", {"2", "5"}}, {"⅗", {"3", "5"}}, {"⅘", {"4", "5"}}, {"⅙", {"1", "6"}},
+    {"⅚", {"5", "6"}}, {"⅛", {"1", "8"}}, {"⅜", {"3", "8"}}, {"⅝", {"5", "8"}}, {"⅞", {"7", "8"}}};
 
 // Read as one word after a number, where other letters are a product: 5 cm, but 5 xy.
 constexpr std::array<std::string_view, 52> kUnits = {
@@ -265,7 +278,7 @@ class Tokenizer {
     }
     for (std::string_view name : kNames) {
       const bool whole_only = name == "or" || name == "and" || name == "in" || name == "inf" || name == "oo" ||
-                              name == "cup" || name == "frac";
+                              name == "cup" || name == "frac" || name == "binom";
       if (whole_only ? run != name : !run.starts_with(name)) continue;
       at_ += name.size();
       const auto other = kSpelled.find(name);
@@ -304,13 +317,24 @@ class Tokenizer {
       const bool is_name = is_letter(known->second[0]);
       return put(is_name ? Kind::name : Kind::sign, known->second);
     }
+    if (const auto greek = kGreekLetters.find(character); greek != kGreekLetters.end()) {
+      at_ += size;
+      return variable(std::string(greek->second));
+    }
+    if (const auto parts = kFractions.find(character); parts != kFractions.end()) {
+      at_ += size;
+      put(Kind::name, "frac");
+      for (std::string_view part : parts->second) put(Kind::sign, "{"), put(Kind::number, part), put(Kind::sign, "}");
+      return;
+    }
     const auto lead = static_cast<unsigned char>(character[0]);
     if (size == 2 && (lead == 0xCE || lead == 0xCF)) {  // Greek
       at_ += size;
       return variable(std::string(character));
     }
-    throw MathUnreadable(fmt::format("'{}' is not a part of an expression",
-                                     lead >= 0x80 || lead < 0x20 ? "a character" : std::string(character)));
+    const size_t due = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : lead < 0x80 ? 1 : 0;
+    if (lead < 0x20 || size != due) throw MathUnreadable(fmt::format("the byte {:#04x} is not a part of text", lead));
+    throw MathUnreadable(fmt::format("'{}' is not a part of an expression", character));
   }
 
   void raised_digits() {
