@@ -97,9 +97,30 @@ class AnswerParser {
     if (pieces.size() > 1) return set_of(pieces);
     const std::vector<Tokens> sides = split(t, [&](size_t i) { return t[i].is("=") || t[i].is_name("in"); });
     if (sides.size() == 1) return bare(t);
-    if (sides.size() > 2 || !is_name(sides[0])) throw MathUnreadable("an equation that does not begin with a name");
-    MathAnswer out = bare(sides[1]);
-    out.name = text_of(sides[0]);
+    const bool is_chain = std::ranges::none_of(t, [](const MathToken& x) { return x.is_name("in"); });
+    if (sides.size() == 2 && is_name(sides[0])) return with_name(sides[0], sides[1]);
+    if (sides.size() == 2 && is_chain && is_name(sides[1])) return with_name(sides[1], sides[0]);
+    if (!is_chain) throw MathUnreadable("an equation that does not begin with a name");
+    return last_of_chain(sides);
+  }
+
+  MathAnswer with_name(Tokens name, Tokens value) {
+    MathAnswer out = bare(value);
+    out.name = text_of(name);
+    return out;
+  }
+
+  // "x = 3+4 = 7", "3+4 = 7" and "= 7" are 7: the members are equal, and the last is the answer.
+  MathAnswer last_of_chain(const std::vector<Tokens>& sides) {
+    const bool has_name = is_name(sides[0]);
+    MathAnswer out = bare(sides.back());
+    for (size_t i = has_name || sides[0].empty() ? 1 : 0; i + 1 < sides.size(); ++i) {
+      const MathAnswer member = bare(sides[i]);
+      const bool values = member.kind == Kind::value && out.kind == Kind::value;
+      if (!values || equal_math(out.value, member.value, 1) != MathEquality::same)
+        throw MathUnreadable("an equation whose sides are not equal, and neither is a name");
+    }
+    if (has_name) out.name = text_of(sides[0]);
     return out;
   }
 
@@ -110,7 +131,10 @@ class AnswerParser {
       if (part.kind != Kind::set) {
         out.parts.push_back(std::move(part));
       } else {  // of ±
-        for (MathAnswer& x : part.parts) out.parts.push_back(std::move(x));
+        for (MathAnswer& x : part.parts) {
+          if (x.name.empty()) x.name = part.name;
+          out.parts.push_back(std::move(x));
+        }
       }
     }
     if (out.parts.size() == 1) return std::move(out.parts[0]);
@@ -166,12 +190,13 @@ const char* kind_name(Kind k) {
   }
 }
 
-// Names count where the expected answer tells its values apart by them.
-bool names_count(const MathAnswer& expected) {
+// The names of a set and of its members. Where there are several, they tell the members apart.
+std::set<std::string> names_of(const MathAnswer& a) {
   std::set<std::string> names;
-  for (const MathAnswer& p : expected.parts)
-    if (!p.name.empty()) names.insert(p.name);
-  return names.size() > 1;
+  for (const MathAnswer& p : a.parts) names.insert(p.name);
+  names.insert(a.name);
+  names.erase("");
+  return names;
 }
 
 class Comparison {
@@ -207,7 +232,11 @@ class Comparison {
   }
 
   MathComparison unordered(const MathAnswer& a, const MathAnswer& b) {
-    const bool by_name = a.kind == Kind::set && names_count(a);
+    const std::set<std::string> names = names_of(a), others = names_of(b);
+    const bool by_name = a.kind == Kind::set && names.size() > 1;
+    if (!by_name && others.size() > 1) return {false, "the answer gives values of different names"};
+    if (names.size() == 1 && others.size() == 1 && names != others)
+      return {false, fmt::format("expected values of {}, found some of {}", *names.begin(), *others.begin())};
     std::vector<const MathAnswer*> left;
     for (const MathAnswer& p : b.parts) left.push_back(&p);
     for (const MathAnswer& p : a.parts) {

@@ -194,8 +194,9 @@ class Parser {
     return operation(op, zero, with_sign());
   }
 
-  int32_t power() {
-    const int32_t base = followed(factor());
+  int32_t power() { return raised(followed(factor())); }
+
+  int32_t raised(int32_t base) {
     if (!next().is("^")) return base;
     const bool degrees = next(1).is("°") || (next(1).is("{") && next(2).is("°") && next(3).is("}"));
     if (degrees) {
@@ -210,6 +211,7 @@ class Parser {
     const Level level(*this);
     if (take("-")) return operation(MathOp::negate, exponent());
     if (take("+")) return exponent();
+    if (next().kind == Kind::number) return raised(followed(argument()));  // 2^3\frac12 is no power of 3 1/2
     return power();
   }
 
@@ -267,18 +269,38 @@ class Parser {
     ++at_;
     const int32_t value = plain_number(t.text, t.exponent);
     if (next().kind == Kind::number && !next().after_space) unexpected();
-    const bool slash = whole && is_whole(0) && next(1).is("/") && is_whole(2);
-    const bool frac = whole && next().is_name("frac") && next(1).is("{") && is_whole(2) && next(3).is("}") &&
-                      next(4).is("{") && is_whole(5) && next(6).is("}");
-    if (slash || frac) {  // a mixed number
-      const MathToken above = next(slash ? 0 : 2), below = next(slash ? 2 : 5);
-      at_ += slash ? 3 : 7;
-      const int32_t a = plain_number(above.text, 0);
-      const int32_t b = plain_number(below.text, 0);
-      return operation(MathOp::add, value, operation(MathOp::divide, a, b));
+    if (whole && is_whole(0) && next(1).is("/") && is_whole(2)) {  // a mixed number
+      const MathToken above = next(0), below = next(2);
+      at_ += 3;
+      return mixed(value, plain_number(above.text, 0), plain_number(below.text, 0));
+    }
+    if (whole && next().is_name("frac") && is_fraction_of_numbers()) {
+      ++at_;
+      const int32_t above = part_of_fraction();
+      return mixed(value, above, part_of_fraction());
     }
     if (next().kind == Kind::number) throw MathUnreadable("two numbers without a sign between them");
     return value;
+  }
+
+  int32_t mixed(int32_t whole, int32_t above, int32_t below) {
+    return operation(MathOp::add, whole, operation(MathOp::divide, above, below));
+  }
+
+  // Whether both parts of the \frac that comes next are whole numbers: \frac{3}{4}, \frac34, \frac 3 4, \frac3{4}.
+  bool is_fraction_of_numbers() const {
+    size_t ahead = 1;
+    for (int parts = 0; parts < 2; ++parts) {
+      if (next(ahead).is("{") && is_whole(ahead + 1) && next(ahead + 2).is("}"))
+        ahead += 3;
+      else if (parts == 0 && is_whole(ahead) && next(ahead).text.size() >= 2)
+        return true;  // of two digits and more the first two are the parts
+      else if (is_whole(ahead))
+        ++ahead;
+      else
+        return false;
+    }
+    return true;
   }
 
   int32_t plain_number(const std::string& digits, int32_t exponent) {
@@ -312,6 +334,10 @@ class Parser {
       const int32_t above = part_of_fraction();
       return operation(MathOp::divide, above, part_of_fraction());
     }
+    if (name == "binom") {
+      const int32_t above = part_of_fraction();
+      return binomial(above, part_of_fraction());
+    }
     if (name == "sqrt" || name == "cbrt") {
       const bool given = name == "sqrt" && take("[");
       const int32_t degree = given ? sum() : number(name == "cbrt" ? 3 : 2);
@@ -326,6 +352,15 @@ class Parser {
     const auto function = kFunctions.find(name);
     if (function == kFunctions.end()) throw MathUnreadable(fmt::format("'{}' is not expected there", name));
     return applied(function->second);
+  }
+
+  int32_t binomial(int32_t above, int32_t below) {
+    const auto n = folded(above), k = folded(below);
+    const bool known = n && k && n->second == 1 && k->second == 1 && k->first >= 0 && k->first <= n->first;
+    if (!known || n->first > 60) throw MathUnreadable("a binomial of something other than whole numbers up to 60");
+    __int128 value = 1;
+    for (int64_t i = 1; i <= k->first; ++i) value = value * (n->first - k->first + i) / i;
+    return plain_number(std::to_string(static_cast<int64_t>(value)), 0);
   }
 
   int32_t logarithm(int32_t base) {

@@ -16,14 +16,15 @@ constexpr char kGroup = '\x01';  // "{,}" between digits
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-constexpr std::array<std::string_view, 32> kNames = {
+constexpr std::array<std::string_view, 33> kNames = {
     "arcsin", "arccos",   "arctan", "asin",  "acos", "atan", "sinh", "cosh", "tanh", "sin", "cos",
     "tan",    "cot",      "sec",    "csc",   "sqrt", "cbrt", "exp",  "log",  "ln",   "lg",  "abs",
-    "pi",     "infinity", "inf",    "infty", "frac", "cup",  "or",   "and",  "in",   "oo"};
+    "pi",     "infinity", "inf",    "infty", "frac", "cup",  "or",   "and",  "in",   "oo",  "binom"};
 
 const std::map<std::string_view, std::string_view> kSpelled = {
-    {"arcsin", "asin"},  {"arccos", "acos"}, {"arctan", "atan"}, {"ln", "log"},     {"infty", "infinity"},
-    {"inf", "infinity"}, {"oo", "infinity"}, {"dfrac", "frac"},  {"tfrac", "frac"}, {"cfrac", "frac"}};
+    {"arcsin", "asin"},    {"arccos", "acos"},  {"arctan", "atan"},  {"ln", "log"},
+    {"infty", "infinity"}, {"inf", "infinity"}, {"oo", "infinity"},  {"dfrac", "frac"},
+    {"tfrac", "frac"},     {"cfrac", "frac"},   {"dbinom", "binom"}, {"tbinom", "binom"}};
 
 const std::map<std::string_view, std::string_view> kSigns = {  // LaTeX commands
     {"cdot", "*"},  {"times", "*"},    {"ast", "*"},      {"div", "/"},  {"pm", "±"},
@@ -43,8 +44,27 @@ constexpr std::array<std::string_view, 9> kTextCommands = {"text", "mathrm", "te
                                                            "mbox", "textrm", "mathit", "textit"};
 
 const std::map<std::string_view, std::string_view> kCharacters = {  // beyond ASCII: what is read instead
-    {"−", "-"}, {"–", "-"}, {"×", "*"},   {"·", "*"},  {"⋅", "*"},    {"∙", "*"},  {"÷", "/"},       {"±", "±"},
-    {"∓", "∓"}, {"°", "°"}, {"∪", "cup"}, {"∈", "in"}, {"√", "sqrt"}, {"π", "pi"}, {"∞", "infinity"}};
+    {"−", "-"},    {"–", "-"},  {"×", "*"},        {"·", "*"}, {"⋅", "*"},   {"∙", "*"},
+    {"÷", "/"},    {"±", "±"},  {"∓", "∓"},        {"°", "°"}, {"∪", "cup"}, {"∈", "in"},
+    {"√", "sqrt"}, {"π", "pi"}, {"∞", "infinity"}, {"⁄", "/"}, {"∕", "/"}};
+
+const std::map<std::string_view, std::string_view> kGreekLetters = {
+    {"α", "\\alpha"}, {"β", "\\beta"},  {"γ", "\\gamma"}, {"δ", "\\delta"}, {"ε", "\\epsilon"}, {"ζ", "\\zeta"},
+    {"η", "\\eta"},   {"θ", "\\theta"}, {"ι", "\\iota"},  {"κ", "\\kappa"}, {"λ", "\\lambda"},  {"μ", "\\mu"},
+    {"ν", "\\nu"},    {"ξ", "\\xi"},    {"ρ", "\\rho"},   {"σ", "\\sigma"}, {"τ", "\\tau"},     {"φ", "\\phi"},
+    {"χ", "\\chi"},   {"ψ", "\\psi"},   {"ω", "\\omega"}, {"Δ", "\\Delta"}, {"Ω", "\\Omega"}};
+
+const std::map<std::string_view, std::array<std::string_view, 2>> kFractions = {
+    {"½", {"1", "2"}}, {"⅓", {"1", "3"}}, {"⅔", {"2", "3"}}, {"¼", {"1", "4"}}, {"¾", {"3", "4"}},
+    {"⅕", {"1", "5"}}, {"⅖", {"2", "5"}}, {"⅗", {"3", "5"}}, {"⅘", {"4", "5"}}, {"⅙", {"1", "6"}},
+    {"⅚", {"5", "6"}}, {"⅛", {"1", "8"}}, {"⅜", {"3", "8"}}, {"⅝", {"5", "8"}}, {"⅞", {"7", "8"}}};
+
+// Read as one word after a number, where other letters are a product: 5 cm, but 5 xy.
+constexpr std::array<std::string_view, 52> kUnits = {
+    "cm", "mm",  "km",  "dm",  "nm",  "kg",     "mg",      "ml",   "mL",    "cl",    "ft",     "yd",    "mi",
+    "lb", "lbs", "oz",  "gal", "hr",  "hrs",    "min",     "mins", "sec",   "secs",  "ms",     "kW",    "kWh",
+    "kJ", "kN",  "kPa", "Pa",  "Hz",  "kHz",    "MHz",     "GHz",  "mph",   "kph",   "cc",     "mol",   "rad",
+    "GB", "MB",  "kB",  "in",  "day", "second", "seconds", "pint", "pints", "point", "points", "piece", "pieces"};
 
 constexpr std::array<std::string_view, 10> kRaised = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
 
@@ -129,6 +149,7 @@ class Tokenizer {
     if (among(kSkipped, name)) return;
     if (among(kTextCommands, name)) {
       spaced_ = true;
+      if (phrase()) return;
       if (peek() != '{') return;
       braces_.push_back(Brace::hidden), ++at_;
     } else if (const auto sign = kSigns.find(name); sign != kSigns.end()) {
@@ -144,6 +165,60 @@ class Tokenizer {
     } else {
       throw MathUnreadable(fmt::format("'\\{}' is not known", name));
     }
+  }
+
+  // The words of \text{…} as one token, where they are letters alone and not all known: \text{cm}, \text{m per s}.
+  bool phrase() {
+    const size_t close = text_.find('}', at_);
+    if (peek() != '{' || close == text_.npos) return false;
+    std::string words;
+    size_t longest = 0, letters = 0;
+    for (char c : std::string_view(text_).substr(at_ + 1, close - at_ - 1)) {
+      if (!is_letter(c) && std::string_view(" .'-/~").find(c) == std::string_view::npos) return false;
+      letters = is_letter(c) ? letters + 1 : 0, longest = std::max(longest, letters);
+      if (c != ' ' && c != '~')
+        words += c;
+      else if (!words.empty() && words.back() != ' ')
+        words += ' ';
+    }
+    if (words.ends_with(' ')) words.pop_back();
+    const std::string_view first = std::string_view(words).substr(0, words.find(' '));
+    const std::string_view last = std::string_view(words).substr(words.rfind(' ') + 1);
+    const auto joins = [](std::string_view w) { return w == "or" || w == "and"; };
+    if (longest < 2 || among(kNames, words) || joins(first) || joins(last)) return false;
+    at_ = close + 1;
+    word(words);
+    return true;
+  }
+
+  // A unit or a noun behind a value: compared as a whole, never as a product of its letters.
+  void word(std::string_view words) {
+    if (!follows_value()) throw MathUnreadable(fmt::format("the word '{}' stands where a value is expected", words));
+    put(Kind::variable, fmt::format("\\text{{{}}}", words));
+  }
+
+  bool follows_value() const {
+    if (out_.empty()) return false;
+    const MathToken& t = out_.back();
+    if (t.kind == Kind::variable && is_word(t)) return false;
+    if (t.kind == Kind::name) return t.text == "pi" || t.text == "e" || t.text == "i";
+    return t.kind != Kind::sign || t.is(")") || t.is("]") || t.is("}") || t.is("°") || t.is("*") || t.is("/") ||
+           t.is("|") || t.is("%") || t.is("!");
+  }
+
+  static bool is_word(const MathToken& t) { return t.text.starts_with("\\text{"); }
+
+  // Whether a run of letters in plain text is a word: a unit after a number, or what a product of letters is not.
+  bool is_plain_word(std::string_view run) const {
+    if (out_.empty() || run.size() < 2) return false;
+    const MathToken& before = out_.back();
+    const bool after_number = before.kind == Kind::number;
+    const bool after_word = (before.is("/") || before.is("*")) && out_.size() >= 2 && is_word(out_[out_.size() - 2]);
+    if ((after_number || after_word) && among(kUnits, run)) return run != "in" || at_ + run.size() == text_.size();
+    const bool known = std::ranges::any_of(kNames, [&](std::string_view n) {
+      return n.size() > 2 && n != "inf" && n != "and" ? run.find(n) != run.npos : run.starts_with(n) && n == "pi";
+    });
+    return after_number && spaced_ && run.size() >= 4 && !known && !std::ranges::is_sorted(run);
   }
 
   void escaped() {
@@ -196,9 +271,14 @@ class Tokenizer {
     size_t end = at_;
     while (end < text_.size() && is_letter(text_[end])) ++end;
     const std::string_view run = std::string_view(text_).substr(at_, end - at_);
+    if (is_plain_word(run)) {
+      const std::string words(run);
+      at_ = end;
+      return word(words);
+    }
     for (std::string_view name : kNames) {
       const bool whole_only = name == "or" || name == "and" || name == "in" || name == "inf" || name == "oo" ||
-                              name == "cup" || name == "frac";
+                              name == "cup" || name == "frac" || name == "binom";
       if (whole_only ? run != name : !run.starts_with(name)) continue;
       at_ += name.size();
       const auto other = kSpelled.find(name);
@@ -237,13 +317,24 @@ class Tokenizer {
       const bool is_name = is_letter(known->second[0]);
       return put(is_name ? Kind::name : Kind::sign, known->second);
     }
+    if (const auto greek = kGreekLetters.find(character); greek != kGreekLetters.end()) {
+      at_ += size;
+      return variable(std::string(greek->second));
+    }
+    if (const auto parts = kFractions.find(character); parts != kFractions.end()) {
+      at_ += size;
+      put(Kind::name, "frac");
+      for (std::string_view part : parts->second) put(Kind::sign, "{"), put(Kind::number, part), put(Kind::sign, "}");
+      return;
+    }
     const auto lead = static_cast<unsigned char>(character[0]);
     if (size == 2 && (lead == 0xCE || lead == 0xCF)) {  // Greek
       at_ += size;
       return variable(std::string(character));
     }
-    throw MathUnreadable(fmt::format("'{}' is not a part of an expression",
-                                     lead >= 0x80 || lead < 0x20 ? "a character" : std::string(character)));
+    const size_t due = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : lead < 0x80 ? 1 : 0;
+    if (lead < 0x20 || size != due) throw MathUnreadable(fmt::format("the byte {:#04x} is not a part of text", lead));
+    throw MathUnreadable(fmt::format("'{}' is not a part of an expression", character));
   }
 
   void raised_digits() {

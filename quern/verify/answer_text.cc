@@ -6,7 +6,7 @@
 namespace quern::verify {
 namespace {
 
-constexpr std::string_view kOpen = "<think>", kClose = "</think>", kMark = "Answer:", kBox = "\\boxed{";
+constexpr std::string_view kOpen = "<think>", kClose = "</think>", kBox = "\\boxed{";
 
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
@@ -32,19 +32,172 @@ bool unwrap(std::string_view& s, std::string_view open, std::string_view close) 
   return true;
 }
 
-// The line after the last "Answer:", if there is one. Emphasis that the mark stands in ("**Answer:** 3", "*Answer: 3*")
-// is not part of the answer.
+constexpr std::string_view kWideColon = "：";
+
+// Without white space at both ends, blanks beyond ASCII among it.
+std::string_view without_blanks(std::string_view s) {
+  constexpr std::string_view kBlanks[] = {"\u00a0", "\u202f", "\u3000", "\u2009"};
+  for (bool again = true; again;) {
+    again = false, s = trimmed(s);
+    for (std::string_view blank : kBlanks) {
+      if (s.starts_with(blank)) s.remove_prefix(blank.size()), again = true;
+      if (s.ends_with(blank)) s.remove_suffix(blank.size()), again = true;
+    }
+  }
+  return s;
+}
+
+// The first line that is not empty, and what follows it. A formula between lines "$$" counts as one line.
+struct FirstLine {
+  std::string_view line, rest;
+};
+FirstLine first_line(std::string_view s) {
+  s = without_blanks(s);
+  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>{"$$", "$$"}, {"\\[", "\\]"}})
+    if (s.starts_with(open)) {
+      const size_t end = s.find(close, open.size());
+      if (end != s.npos && s.substr(0, end).find('\n') != s.npos)
+        return {s.substr(0, end + close.size()), s.substr(end + close.size())};
+    }
+  const size_t end = std::min(s.find('\n'), s.size());
+  return {without_blanks(s.substr(0, end)), s.substr(end)};
+}
+
+size_t letters_before(std::string_view text, size_t at) {  // how many touch `at`
+  size_t n = 0;
+  while (n < at && std::isalnum(static_cast<unsigned char>(text[at - n - 1])) != 0) ++n;
+  return n;
+}
+
+// Past the colon behind an "answer" that ends at `at`: "Answer:", "Answer :", "**Answer**:". Nothing: not a mark.
+std::optional<size_t> past_colon(std::string_view text, size_t at) {
+  const size_t end = text.find_first_not_of(" *_", at);
+  if (end == text.npos || end - at > 4) return {};
+  if (text[end] == ':') return end + 1;
+  if (text.substr(end).starts_with(kWideColon)) return end + kWideColon.size();
+  return {};
+}
+
+// The line of the last "Answer:", or the next one where that is empty, or a last line "#### 3". Case does not count.
+// Emphasis that the mark stands in ("**Answer:** 3", "*Final answer: 3*") is not part of the answer.
 std::optional<std::string_view> marked_answer(std::string_view text) {
-  const size_t mark = text.rfind(kMark);
-  if (mark == text.npos) return {};
-  size_t before = mark;
-  while (before > 0 && mark - before < 3 && (text[before - 1] == '*' || text[before - 1] == '_')) --before;
-  const std::string_view emphasis = text.substr(before, mark - before);
-  text.remove_prefix(mark + kMark.size());
-  text = trimmed(text.substr(0, text.find('\n')));
-  if (text.starts_with(emphasis)) return trimmed(text.substr(emphasis.size()));
-  if (text.ends_with(emphasis)) return trimmed(text.substr(0, text.size() - emphasis.size()));
-  return text;
+  constexpr std::string_view kWord = "answer", kFinal = "final ", kHashes = "#### ";
+  const std::string lower = lower_case(text);
+  for (size_t mark = lower.rfind(kWord); mark != lower.npos;
+       mark = mark > 0 ? lower.rfind(kWord, mark - 1) : lower.npos) {
+    const auto after = past_colon(text, mark + kWord.size());
+    if (!after || letters_before(text, mark) > 0) continue;
+    size_t begin = mark;
+    if (std::string_view(lower).substr(0, mark).ends_with(kFinal)) begin -= kFinal.size();
+    size_t before = begin;
+    while (before > 0 && begin - before < 3 && (text[before - 1] == '*' || text[before - 1] == '_')) --before;
+    std::string_view emphasis = text.substr(before, begin - before);
+    if (text.substr(mark + kWord.size()).starts_with(emphasis)) emphasis = {};  // closed before the colon
+    std::string_view rest = text.substr(*after);
+    if (!emphasis.empty() && rest.starts_with(emphasis)) rest.remove_prefix(emphasis.size()), emphasis = {};
+    if (rest.starts_with("** ") || rest.starts_with("__ ")) rest.remove_prefix(2);
+    std::string_view line = first_line(rest).line;
+    if (line.starts_with(emphasis)) return without_blanks(line.substr(emphasis.size()));
+    if (line.ends_with(emphasis)) line.remove_suffix(emphasis.size());
+    return without_blanks(line);
+  }
+  text = trimmed(text);
+  if (const size_t line = text.rfind('\n'); line != text.npos) text.remove_prefix(line + 1);
+  text = trimmed(text);
+  if (text.starts_with(kHashes)) return without_blanks(text.substr(kHashes.size()));
+  return {};
+}
+
+// Past the last "answer is" and its colon; nothing where there is none.
+std::optional<size_t> past_statement(std::string_view text) {
+  const std::string lower = lower_case(text);
+  size_t last = 0;
+  for (std::string_view is : {"answer is", "option is", "choice is"}) {
+    const size_t at = lower.rfind(is);
+    if (at == lower.npos) continue;
+    const size_t end = at + is.size();
+    if (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) continue;  // "issued"
+    last = std::max(last, end);
+  }
+  if (last == 0) return {};
+  if (text.substr(last).starts_with(':')) ++last;
+  if (text.substr(last).starts_with(kWideColon)) last += kWideColon.size();
+  return last;
+}
+
+// Talk that claims nothing more: sentences of three words and more or thanks, without digits, formulas, single letters
+// and words that take something back.
+bool is_talk(std::string_view s) {
+  if (s.find_first_of("0123456789$\\") != s.npos) return false;
+  constexpr std::string_view kDoubts[] = {"wait",    "actually", "maybe",      "perhaps", "however", "alternatively",
+                                          "instead", "rather",   "correction", "sorry",   "also",    "could",
+                                          "might",   "possibly", "either",     "mistake", "mean",    "wrong"};
+  size_t words = 0;
+  std::string word;
+  bool thanks = false;
+  for (size_t i = 0; i <= s.size(); ++i) {
+    const char c = i < s.size() ? s[i] : '.';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '\'' || (c & 0x80) != 0) {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) {
+      const std::string lower = lower_case(word);
+      const bool first = words == 0;
+      if (std::ranges::find(kDoubts, lower) != std::end(kDoubts)) return false;
+      if (first && (lower == "or" || lower == "but" || lower == "no" || lower == "not")) return false;
+      if (word.size() == 1 && word != "I" && word != "a") return false;
+      thanks = (first ? false : thanks) || lower == "thanks" || lower == "thank" || lower == "cheers";
+      ++words, word.clear();
+    }
+    const bool end = c == '.' || c == '!' || c == '?' || c == '\n';
+    if (!end || words == 0) continue;
+    if (words < 3 && !thanks) return false;
+    words = 0;
+  }
+  return true;
+}
+
+size_t sentence_end(std::string_view s) {  // at its full stop, or the size
+  for (size_t i = 0; i < s.size(); ++i) {
+    if (s[i] != '.') continue;
+    size_t next = i + 1;
+    while (next < s.size() && next < i + 3 && s[next] == '*') ++next;  // the end of emphasis
+    if (next == s.size() || is_space(s[next])) return i;
+  }
+  return s.size();
+}
+
+// The reason behind "because", and the talk behind that.
+bool is_reason(std::string_view s) {
+  const std::string_view reason = s.substr(0, sentence_end(s)), talk = s.substr(reason.size());
+  const std::string lower = " " + lower_case(reason) + " ";
+  for (std::string_view w : {" or ", " but ", " wait", "actually", " rather", "instead", " maybe", "perhaps"})
+    if (lower.find(w) != lower.npos) return false;
+  return is_talk(talk);
+}
+
+// What a stated line claims, without the talk behind it and in `more`; the line where that may claim something else.
+std::string_view claim_of(std::string_view line, std::string_view more) {
+  const std::string all = std::string(line) + "\n" + std::string(more);
+  const auto rest_from = [&](size_t at) { return std::string_view(all).substr(at); };
+  size_t formula = 0;  // the end of the one that the line begins with
+  for (const auto& [open, close] :
+       {std::pair<std::string_view, std::string_view>{"$$", "$$"}, {"$", "$"}, {"\\(", "\\)"}})
+    if (formula == 0 && line.starts_with(open))
+      if (const size_t end = line.find(close, open.size()); end != line.npos && end > open.size())
+        formula = end + close.size();
+  const std::string lower = lower_case(line);
+  const size_t stop = formula + sentence_end(line.substr(formula));
+  size_t because = lower.find(" because ");
+  if (because != lower.npos && because < formula) because = lower.npos;  // "$5 because I have $3"
+  if (because < stop && is_reason(rest_from(because + 9))) {
+    line = without_blanks(line.substr(0, because));
+    if (line.ends_with(',')) line.remove_suffix(1);
+    return line;
+  }
+  if (stop < line.size() && is_talk(rest_from(stop))) return line.substr(0, stop);
+  return line;
 }
 
 }  // namespace
@@ -91,7 +244,7 @@ std::string extract_answer(std::string_view reply) {
 }
 
 std::string_view bare_answer(std::string_view s) {
-  s = trimmed(s);
+  s = without_blanks(s);
   while (s.starts_with("**") && s.find("**", 2) == s.npos) s = trimmed(s.substr(2));  // of "**The answer is:** 3"
   for (bool again = true; again;) {
     again = unwrap(s, "$$", "$$") || unwrap(s, "$", "$") || unwrap(s, "\\(", "\\)") || unwrap(s, "\\[", "\\]") ||
@@ -101,18 +254,28 @@ std::string_view bare_answer(std::string_view s) {
   return s;
 }
 
-std::string stated_answer(std::string_view reply) {
+StatedAnswer stated_answers(std::string_view reply) {
   const std::string found = extract_answer(reply);
-  std::string_view answer = bare_answer(found);
-  constexpr std::string_view kIs = "answer is";
-  const std::string lower = lower_case(answer);
-  if (const size_t at = lower.rfind(kIs); at != lower.npos) {
-    answer.remove_prefix(at + kIs.size());
-    if (answer.starts_with(':')) answer.remove_prefix(1);
-    answer = bare_answer(answer);
+  const std::string_view text = after_thinking(reply);
+  std::string_view line = found, more;
+  bool stated = marked_answer(text).has_value();
+  if (last_box(text)) {
+    stated = false;
+  } else if (!stated && !past_statement(found)) {  // a statement, and then talk
+    if (const auto at = past_statement(text)) {
+      const FirstLine first = first_line(text.substr(*at));
+      if (claim_of(first.line, first.rest) != first.line || is_talk(first.rest))
+        line = first.line, more = first.rest, stated = true;
+    }
   }
-  return std::string(answer);
+  line = bare_answer(line);
+  if (const auto at = past_statement(line)) line = without_blanks(line.substr(*at)), stated = true;
+  while (line.starts_with("**") && line.find("**", 2) == line.npos) line = without_blanks(line.substr(2));
+  const std::string_view claim = stated ? claim_of(line, more) : line;
+  return {std::string(bare_answer(line)), std::string(bare_answer(claim))};
 }
+
+std::string stated_answer(std::string_view reply) { return stated_answers(reply).claim; }
 
 std::vector<std::string_view> pieces_of(std::string_view text) {
   std::vector<std::string_view> out;

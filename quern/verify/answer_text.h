@@ -1,4 +1,6 @@
 // Finding the answer in a reply, and words and lists in an answer. Every function takes any bytes; cost: linear.
+// An answer is marked by "Answer:" in any case ("Final answer :", "**Answer:**", a full-width colon) and follows on its
+// line, or on the next where that is empty; a last line "#### 3" marks one too.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -12,11 +14,11 @@ std::string_view trimmed(std::string_view text);  // without white space of ASCI
 
 std::string lower_case(std::string_view text);  // of ASCII
 
-// What a text gives as its answer: behind </think>, what follows the last "Answer:" on its line, else all of it;
+// What a text gives as its answer: behind </think>, the marked answer, else all of it;
 // lower case, single spaces, no full stop at the end.
 std::string final_answer(std::string_view text);
 
-// The first that exists of: the last \boxed{…} after the thinking, what follows the last "Answer:" on its line, the last
+// The first that exists of: the last \boxed{…} after the thinking, the marked answer, the last
 // non-empty line. Empty: none; a reply still inside <think> has none.
 std::string extract_answer(std::string_view reply);
 std::string_view after_thinking(std::string_view reply);  // empty where <think> does not end
@@ -24,7 +26,14 @@ std::string_view after_thinking(std::string_view reply);  // empty where <think>
 // Without what only sets an answer off: white space, "$…$", "\(…\)", "**…**", "`…`", a final full stop.
 std::string_view bare_answer(std::string_view answer);
 
-// The answer that a reply states: extract_answer(), bare, and of "The answer is 3" what follows the last "answer is".
+// The answer that a reply states, bare: extract_answer(), and of "The answer is 3" what follows the last "answer is" (or
+// "option is", "choice is"). The claim is that without a reason ("because …") and without talk that claims nothing more,
+// on later lines too: "The answer is $7$. I hope it is correct."
+struct StatedAnswer {
+  std::string whole, claim;
+};
+StatedAnswer stated_answers(std::string_view reply);
+// The claim.
 std::string stated_answer(std::string_view reply);
 
 // The text cut at commas, semicolons and blanks, without empty pieces.

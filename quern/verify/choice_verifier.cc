@@ -29,10 +29,11 @@ class ChoiceVerifier : public Verifier {
   }
 
   Verdict judge(std::string_view reply) const override {
-    const std::string found = stated_answer(reply);
+    const auto [found, claim] = stated_answers(reply);
     if (found.empty()) return {0, "no answer"};
     if (found.size() > kMaxAnswer) return {0, "the answer is too long for a choice"};
-    if (const auto one = read_one(found)) return verdict(*one);
+    for (const std::string& text : {found, claim})
+      if (const auto one = read_one(text)) return verdict(*one);
     std::set<size_t> named;
     std::string rest = found;
     for (std::string_view word : {" or ", " and ", ",", ";", "/", "\n"})
@@ -54,6 +55,25 @@ class ChoiceVerifier : public Verifier {
  private:
   static std::string plain(std::string_view text) {
     return plain_text(bare_answer(text), {.letter_case = Letters::ignored, .space = Space::collapsed});
+  }
+
+  // As plain text too, but without commands of LaTeX, quotes around all and an exclamation mark behind: \textbf{(B)}\ x.
+  static std::string unadorned(std::string s) {
+    for (std::string_view command : {"\\textbf{", "\\text{", "\\mathrm{", "\\mathbf{", "\\textrm{", "\\mbox{"})
+      for (size_t at; (at = s.find(command)) != s.npos;) {
+        const auto close = closing_brace(s, at + command.size());
+        if (!close) return s;
+        s.erase(*close, 1), s.erase(at, command.size());
+      }
+    for (std::string_view blank : {"\\ ", "\\,", "\\;", "\\quad", "~"})
+      for (size_t at; (at = s.find(blank)) != s.npos;) s.replace(at, blank.size(), " ");
+    s = plain(s);
+    if (s.ends_with('!')) s = plain(std::string_view(s).substr(0, s.size() - 1));
+    for (const auto& [open, close] :
+         {std::pair<std::string_view, std::string_view>{"\"", "\""}, {"'", "'"}, {"“", "”"}})
+      if (s.size() > open.size() + close.size() && s.starts_with(open) && s.ends_with(close))
+        s = plain(std::string_view(s).substr(open.size(), s.size() - open.size() - close.size()));
+    return s;
   }
 
   Verdict verdict(size_t choice) const {
@@ -94,14 +114,24 @@ class ChoiceVerifier : public Verifier {
 
   std::optional<size_t> read_one(std::string_view text) const {
     std::string s = plain(text);
-    if (s.starts_with("\\text{") && s.ends_with('}')) s = plain(s.substr(6, s.size() - 7));
+    if (const auto t = by_text(s)) return t;
+    s = unadorned(s);
     if (const auto t = by_text(s)) return t;
     for (std::string_view word : {"option ", "choice ", "answer "})
       if (s.starts_with(word)) s = s.substr(word.size());
     const auto l = labeled(s);
     if (!l) return {};
-    if (l->rest.empty() || plain(l->rest) == choices_[l->choice]) return l->choice;
+    if (l->rest.empty() || is_text_of(l->choice, l->rest)) return l->choice;
     return {};
+  }
+
+  // Of what follows a letter: "Paris", "- Paris", "(Paris)".
+  bool is_text_of(size_t choice, std::string_view s) const {
+    if (plain(s) == choices_[choice]) return true;
+    for (std::string_view dash : {"- ", "– ", "— "})
+      if (s.starts_with(dash)) return plain(s.substr(dash.size())) == choices_[choice];
+    return s.size() > 2 && s.starts_with('(') && s.ends_with(')') &&
+           plain(s.substr(1, s.size() - 2)) == choices_[choice];
   }
 
   std::vector<std::string> choices_ = {};

@@ -10,20 +10,6 @@
 namespace quern::verify {
 namespace {
 
-// A key of an object that stands there twice.
-std::optional<std::string> repeated_key(const Json& j) {
-  if (j.is_array())
-    for (const Json& x : j.as_array())
-      if (auto key = repeated_key(x)) return key;
-  if (!j.is_object()) return {};
-  std::set<std::string_view> seen;
-  for (const auto& [key, x] : j.as_object()) {
-    if (!seen.insert(key).second) return key;
-    if (auto inner = repeated_key(x)) return inner;
-  }
-  return {};
-}
-
 // What stands between lines that begin with ```.
 std::vector<std::string_view> fenced(std::string_view text) {
   std::vector<std::string_view> out;
@@ -40,6 +26,19 @@ std::vector<std::string_view> fenced(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<std::string> repeated_key(const Json& j) {
+  if (j.is_array())
+    for (const Json& x : j.as_array())
+      if (auto key = repeated_key(x)) return key;
+  if (!j.is_object()) return {};
+  std::set<std::string_view> seen;
+  for (const auto& [key, x] : j.as_object()) {
+    if (!seen.insert(key).second) return key;
+    if (auto inner = repeated_key(x)) return inner;
+  }
+  return {};
+}
 
 JsonReply json_reply(std::string_view reply) {
   std::string_view text = trimmed(after_thinking(reply));

@@ -15,6 +15,8 @@ struct JsonReply {
   std::string problem = {};  // why there is none
 };
 
+std::optional<std::string> repeated_key(const Json& j);  // a key that stands twice in one object
+
 // Text around one fence is allowed; a key that stands twice in an object is not.
 JsonReply json_reply(std::string_view reply);
 

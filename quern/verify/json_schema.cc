@@ -27,14 +27,43 @@ const std::vector<std::string> kSeveral = {"anyOf", "oneOf", "allOf", "prefixIte
 const std::vector<std::string> kOthers = {"type",     "enum",    "const",  "$ref",       "properties",
                                           "required", "pattern", "format", "uniqueItems"};
 
-// Our own, strict: what constrained decoding writes for these formats.
+// Strict: the forms of RFC 3339, section 5.6, UUIDs and dotted addresses. What a form allows and the calendar does not,
+// is_on_calendar() refuses.
 const std::map<std::string, const char*, std::less<>> kFormats = {
     {"date", R"(\A[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])\z)"},
-    {"time", R"(\A([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?\z)"},
+    {"time",
+     R"(\A([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])\z)"},
     {"date-time",
-     R"(\A[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])\z)"},
+     R"(\A[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])\z)"},
     {"uuid", R"(\A[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z)"},
     {"ipv4", R"(\A((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!\z)|\z)){4})"}};
+
+int two_digits(std::string_view s, size_t at) { return (s[at] - '0') * 10 + (s[at + 1] - '0'); }
+
+// Of a text in the form of a date: whether the month has that day.
+bool is_day_of_month(std::string_view date) {
+  constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const int year = two_digits(date, 0) * 100 + two_digits(date, 2), month = two_digits(date, 5);
+  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+  return two_digits(date, 8) <= kDays[month - 1] + (month == 2 && leap ? 1 : 0);
+}
+
+// Of a text in the form of a time: a second 60 is the last of a day in UTC.
+bool is_second_of_day(std::string_view time) {
+  if (two_digits(time, 6) < 60) return true;
+  int minute = two_digits(time, 0) * 60 + two_digits(time, 3);
+  if (const size_t sign = time.find_first_of("+-"); sign != time.npos) {
+    const int offset = two_digits(time, sign + 1) * 60 + two_digits(time, sign + 4);
+    minute += time[sign] == '+' ? -offset : offset;
+  }
+  return (minute + 2 * 1440) % 1440 == 1439;
+}
+
+bool is_on_calendar(std::string_view format, std::string_view text) {
+  if (format == "date") return is_day_of_month(text);
+  if (format == "time") return is_second_of_day(text);
+  return format != "date-time" || (is_day_of_month(text) && is_second_of_day(text.substr(11)));
+}
 
 bool in(const std::vector<std::string>& words, std::string_view w) {
   return std::ranges::find(words, w) != words.end();
@@ -46,8 +75,7 @@ template <class... A>
 }
 
 bool is_whole(const Json& v) {
-  return v.is_int() ||
-         (v.is_number() && std::abs(v.as_double()) < 9e15 && v.as_double() == std::floor(v.as_double()));
+  return v.is_int() || (v.is_number() && std::isfinite(v.as_double()) && v.as_double() == std::floor(v.as_double()));
 }
 
 bool has_type(const Json& v, const std::string& type) {
@@ -200,6 +228,8 @@ struct JsonSchema::Check {
         text::RegexScratch scratch;
         if (!schema.patterns_.at(p).find(v, 0, scratch)) return wrong(at, fmt::format("{} {}", key, p->dump()));
       }
+    if (const Json* f = s.find("format"); f && !is_on_calendar(f->as_string(), v))
+      return wrong(at, fmt::format("no such {}", f->as_string()));
     return {};
   }
 

@@ -34,7 +34,7 @@ TEST(JsonVerifier, ChecksEveryKeyword) {
         {R"({"minLength": 2, "maxLength": 3})", "\"äöü\"", "\"ä\""},
         {R"({"pattern": "^a+$"})", "\"aa\"", "\"ab\""},
         {R"({"format": "date"})", "\"2024-02-29\"", "\"2024-13-01\""},
-        {R"({"format": "time"})", "\"23:59:59Z\"", "\"24:00:00\""},
+        {R"({"format": "time"})", "\"23:59:59Z\"", "\"24:00:00Z\""},
         {R"({"format": "date-time"})", "\"2024-01-01T00:00:00Z\"", "\"2024-01-01\""},
         {R"({"format": "ipv4"})", "\"255.0.10.1\"", "\"255.0.10.256\""},
         {R"({"format": "uuid"})", "\"123e4567-e89b-12d3-a456-426614174000\"", "\"123e4567\""},
@@ -54,6 +54,43 @@ TEST(JsonVerifier, ChecksEveryKeyword) {
         {R"({"type": "array", "items": {"$ref": "#"}})", "[[], [[]]]", "[[1]]"}}) {
     EXPECT_TRUE(valid(c.schema, c.good)) << c.schema << c.good;
     EXPECT_FALSE(valid(c.schema, c.bad)) << c.schema << c.bad;
+  }
+}
+
+TEST(JsonVerifier, ReadsFormatsByTheirStandards) {
+  const auto is = [](const char* format, const std::string& text) {
+    return valid(fmt::format(R"({{"format": "{}"}})", format), "\"" + text + "\"");
+  };
+  for (const char* date : {"2024-02-29", "2000-02-29", "2023-12-31", "2024-04-30", "0000-02-29"})
+    EXPECT_TRUE(is("date", date) && is("date-time", std::string(date) + "T00:00:00Z")) << date;
+  for (const char* date : {"2024-02-30", "2023-02-29", "1900-02-29", "2024-04-31", "2024-00-10", "2024-01-00"})
+    EXPECT_FALSE(is("date", date) || is("date-time", std::string(date) + "T00:00:00Z")) << date;
+  for (const char* time : {"23:59:59Z", "00:00:00z", "12:30:00.25+02:00", "12:30:00-00:00", "23:59:60Z",
+                           "23:59:60.5z", "01:29:60+01:30", "15:59:60-08:00"})
+    EXPECT_TRUE(is("time", time) && is("date-time", "2016-12-31t" + std::string(time))) << time;
+  for (const char* time : {"12:00:00", "24:00:00Z", "12:60:00Z", "12:00:61Z", "12:00:60Z", "23:59:60+01:00", "12:00Z",
+                           "12:00:00.Z", "12:00:00+24:00", "12:00:00+0100"})
+    EXPECT_FALSE(is("time", time) || is("date-time", "2016-12-31T" + std::string(time))) << time;
+  EXPECT_FALSE(is("date-time", "2024-01-01 00:00:00Z"));
+}
+
+TEST(JsonVerifier, KnowsLargeIntegers) {
+  for (const char* good :
+       {"1e30", "18446744073709551616", "-123456789012345678901234567890", "9223372036854775808", "1.5e1", "-0.0"})
+    EXPECT_TRUE(valid(R"({"type": "integer"})", good)) << good;
+  for (const char* bad : {"1.5", "1e-3", "1e999", "\"1\""}) EXPECT_FALSE(valid(R"({"type": "integer"})", bad)) << bad;
+}
+
+TEST(JsonVerifier, RefusesKeysTwiceInTheExpectation) {
+  for (const char* bad : {R"({"verifier": "json", "equals": {"a": 1, "a": 2}})",
+                          R"({"verifier": "json", "schema": {"type": "null", "type": "object"}})",
+                          R"({"verifier": "exact", "answer": "1", "answer": "2"})"}) {
+    try {
+      judge(Json::parse(bad), "{}");
+      ADD_FAILURE() << bad;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("stands twice"), std::string::npos) << e.what();
+    }
   }
 }
 

@@ -10,8 +10,18 @@
 namespace quern::verify {
 namespace {
 
-// A word that the grammar would read as a product of letters ("three"): three letters or more that touch each other and
-// are not in alphabetical order, as factors ("abc", "xyz") are. Empty: none.
+// Whether touching letters are a word rather than factors: not in alphabetical order, or such as "not" and "almost".
+bool is_word(std::string_view w) {
+  if (w == "no" || w == "or" || w == "it") return true;
+  if (w.size() < 3) return false;
+  if (!std::ranges::is_sorted(w)) return true;
+  if (w == "not" || w == "any" || w == "all" || w == "for" || w == "how" || w == "now") return true;
+  const bool in_a_row = std::ranges::adjacent_find(w, [](char a, char b) { return b != a + 1; }) == w.end();
+  return w.size() > 3 && !in_a_row && w.find_first_of("eiou", 1) != w.npos;
+}
+
+// A word that the grammar would read as a product of letters ("three"): letters that touch each other and are
+// not in alphabetical order, as factors ("abc", "xyz") are. Empty: none.
 std::string word_within(std::string_view text) {
   const auto is_letter = [](const math::MathToken& t) {
     return t.text.size() == 1 && (t.kind == math::MathTokenKind::variable || t.is_name("e") || t.is_name("i"));
@@ -22,7 +32,7 @@ std::string word_within(std::string_view text) {
       word += t.text;
       continue;
     }
-    if (word == "no" || (word.size() >= 3 && !std::ranges::is_sorted(word))) return word;
+    if (is_word(word)) return word;
     word = is_letter(t) ? t.text : "";
   }
   return {};

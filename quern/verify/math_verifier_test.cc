@@ -88,6 +88,20 @@ TEST(MathVerifier, AcceptsWhatIsEqual) {
                         {"0.1+0.2", "0.3"},
                         {"abc", "c b a"},
                         {"z*y*x", "xyz"},
+                        {"7", "3+4=7"},
+                        {"7", "x = 3+4 = 7"},
+                        {"12", "= 12"},
+                        {"5", "5 = x"},
+                        {"x = 5", "5 = x"},
+                        {"x^2+2x+1", "f(x) = (x+1)^2 = x^2+2x+1"},
+                        {"\\alpha+1", "α+1"},
+                        {"\\theta", "θ"},
+                        {"1/2", "½"},
+                        {"7/4", "1¾"},
+                        {"1/2", "1⁄2"},
+                        {"10", "\\binom{5}{2}"},
+                        {"10", "\\dbinom52"},
+                        {"118264581564861424", "\\binom{60}{30}"},
                         {"5", "**Answer: 5**"},
                         {"5", "*Answer: 5*"},
                         {"5", "__Answer:__ 5"}}) {
@@ -134,7 +148,15 @@ TEST(MathVerifier, RefusesWhatIsNot) {
                         {"x = 3", "y = 3"},
                         {"x = 1, y = 2", "x = 2, y = 1"},
                         {"3", "3 = 4"},
-                        {"3", "1+2 = 3"},
+                        {"3", "1+1 = 3"},
+                        {"7", "3+4 = 7 = 8"},
+                        {"7", "x+4 = 7"},
+                        {"4", "2x+y = 4"},
+                        {"5", "5 = 5 = x = 6"},
+                        {"7", "7 ="},
+                        {"\\alpha+1", "β+1"},
+                        {"2", "\\binom{5}{-2}"},
+                        {"3/4", "1¾"},
                         {"\\pm 2", "2"},
                         {"12", "1 2"},
                         {"12", "3 4"},
@@ -151,6 +173,82 @@ TEST(MathVerifier, RefusesWhatIsNot) {
     EXPECT_EQ(v.reward, 0) << c.expected << " and " << c.reply;
     EXPECT_FALSE(v.reason.empty());
   }
+}
+
+TEST(MathVerifier, ReadsMixedNumbers) {
+  for (const char* fraction : {"\\frac12", "\\dfrac12", "\\tfrac 1 2", "\\frac 12", "\\frac1{2}", "\\frac{1}2",
+                               "\\,\\frac12", "~\\frac12", " \\frac 1 2", "\\frac{1}{2}"}) {
+    const std::string five = std::string("5") + fraction, minus = "-" + five;
+    EXPECT_EQ(math("11/2", five).reward, 1) << five;
+    EXPECT_EQ(math(five, "5.5").reward, 1) << five;
+    EXPECT_EQ(math("5/2", five).reward, 0) << five;
+    EXPECT_EQ(math(five, "2.5").reward, 0) << five;
+    EXPECT_EQ(math("-11/2", minus).reward, 1) << minus;
+    EXPECT_EQ(math("-9/2", minus).reward, 0) << minus;
+  }
+  for (const Case& c : {Case{"7/4", "1\\frac34"},
+                        {"-7/4", "-1\\frac 3 4"},
+                        {"5x/2", "5\\frac{x}2"},  // a product: not two numbers
+                        {"4", "2^3\\frac12"},
+                        {"4", "2^3\\frac{1}{2}"},
+                        {"1/2", "\\frac12"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 1) << c.expected << " and " << c.reply;
+  for (const Case& c : {Case{"3/4", "1\\frac34"}, {"7/4", "1\\frac345"}, {"8\\sqrt2", "2^3\\frac12"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
+}
+
+TEST(MathVerifier, ComparesWordsAsAWhole) {
+  for (const Case& c : {Case{"5\\text{ cm}", "5 \\text{cm}"},
+                        {"5\\text{ cm}", "5cm"},
+                        {"5 cm", "$5\\,\\mathrm{cm}$"},
+                        {"25\\text{ cm}^2", "25 \\text{cm}^2"},
+                        {"3\\text{ m per s}", "3\\text{  m  per s }"},
+                        {"10\\text{ cents}", "10 cents"},
+                        {"\\frac12\\text{ km/h}", "0.5\\text{ km/h}"},
+                        {"x = 1\\text{ or }x = 2", "{1, 2}"},
+                        {"2xy", "2yx"},
+                        {"5 xy", "5 y x"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 1)
+        << c.expected << " and " << c.reply << ": " << math(c.expected, c.reply).reason;
+  for (const Case& c : {Case{"5\\text{ cm}", "5\\text{ mc}"},
+                        {"5\\text{ cm}", "5 mc"},
+                        {"5\\text{ cm}", "5 c m"},
+                        {"5\\text{ cm}", "5"},
+                        {"5", "5\\text{ cm}"},
+                        {"5 cm", "5 mc"},
+                        {"5mc", "5 cm"},
+                        {"5\\text{ dog}", "5\\text{ god}"},
+                        {"5\\text{ m per s}", "5\\text{ s per m}"},
+                        {"5\\text{ ft}\\cdot\\text{lb}", "5\\text{ tf}\\cdot\\text{lb}"},
+                        {"5\\text{ cm}", "5\\text{ c}\\text{m}"},
+                        {"5\\text{ cm}", "\\text{cm}"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
+  for (const char* bad : {"\\text{none}", "x = \\text{none}", "\\text{Evelyn}", "5\\text{ ft}\\text{lb}", "not",
+                          "almost", "3 + \\text{even}"})
+    EXPECT_THROW(judge(expect_math(bad), "3"), Error) << bad;
+}
+
+TEST(MathVerifier, DoesNotMixNames) {
+  for (const Case& c : {Case{"{1, 2}", "x=1, x=2"},
+                        {"{1, 2}", "x = 1 or x = 2"},
+                        {"{1, 2}", "x = 1, 2"},
+                        {"x = 1, x = 2", "{1, 2}"},
+                        {"{2, -2}", "x = \\pm 2"},
+                        {"x = 1, y = 2", "y = 2, x = 1"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 1) << c.expected << " and " << c.reply;
+  for (const Case& c : {Case{"{1, 2}", "x=1, y=2"},
+                        {"{1, 2}", "x=1 or y=2"},
+                        {"{1, 2, 3}", "x=1, x=2, y=3"},
+                        {"{2, -2, 3}", "x=\\pm 2, y=3"},
+                        {"x = {1, 2}", "y=1, y=2"},
+                        {"x = 1, x = 2", "x=1, y=2"},
+                        {"x = 1, x = 2", "y=\\{1, 2\\}"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
+}
+
+TEST(MathVerifier, NamesTheCharacterThatItDoesNotKnow) {
+  EXPECT_NE(math("3", "3 ≈ 3").reason.find("'≈'"), std::string::npos) << math("3", "3 ≈ 3").reason;
+  EXPECT_NE(math("3", "3 \xff").reason.find("0xff"), std::string::npos) << math("3", "3 \xff").reason;
 }
 
 TEST(MathVerifier, RefusesExpectationsThatAreNot) {

@@ -2,6 +2,7 @@
 
 #include "quern/base/nearest.h"
 #include "quern/verify/expectation.h"
+#include "quern/verify/json_reply.h"
 
 namespace quern::verify {
 
@@ -23,6 +24,7 @@ const std::vector<VerifierInfo>& verifiers() {
 
 std::unique_ptr<const Verifier> make_verifier(const Json& expectation) {
   if (!expectation.is_object()) fail("expectation: expected an object, found {}", expectation.dump());
+  if (const auto key = repeated_key(expectation)) fail("expectation: the key '{}' stands twice", *key);
   const std::string& name = text_field(expectation, "verifier");
   std::vector<std::string> known;
   for (const VerifierInfo& v : verifiers()) {
