@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/standard_output.h"
 #include "apps/quern/gym/gym_commands.h"
 #include "quern/base/json.h"
 #include "quern/gym/properties.h"
@@ -85,7 +86,7 @@ int gym_check(Words args) {
     fmt::print("{:<20} {:>9} {:>11} {:>13.0f}\n", e->name, c.report.problems, c.report.violations,
                c.report.per_second());
     if (c.report.violations > 0) print_violation(c);
-    std::fflush(stdout);
+    finish_output();
   }
   if (json)
     fmt::print("{}\n", to_json(all).dump());
