@@ -76,7 +76,7 @@ int gym_check(Words args) {
   const auto difficulties = static_cast<int64_t>(check.difficulties.size());
   check.seeds = static_cast<uint64_t>((seeds + difficulties - 1) / difficulties);
   std::vector<Checked> all;
-  const Environments chosen = environments_to_judge(names);
+  const Environments chosen = environments_to_judge("gym check", names);
   int64_t violations = 0;
   if (!json) fmt::print("{:<20} {:>9} {:>11} {:>13}\n", "environment", "problems", "violations", "problems/s");
   for (const gym::NamedEnvironment* e : chosen) {
