@@ -18,7 +18,7 @@ const gym::NamedEnvironment& environment_named(const char* verb, const std::stri
     if (e.name == name) return e;
     known.push_back(e.name);
   }
-  if (name == "all") throw UsageError(fmt::format("quern {}: all stands alone: name no environment beside it", verb));
+  if (name == "all") throw UsageError(fmt::format("quern {}: all stands alone: give it without further names", verb));
   throw UsageError(fmt::format("quern {}: no environment '{}'{} (quern gym list shows them)", verb, name,
                                did_you_mean(name, known)));
 }
