@@ -3,9 +3,11 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/standard_output.h"
 #include "apps/quern/cli/verbs.h"
 #include "quern/base/cpu.h"
 #include "quern/base/nearest.h"
@@ -62,7 +64,8 @@ constexpr Verb kMeasure[] = {
     {"logits", "write the logits of a token sequence to a .npy file", quern::cli::cmd_logits},
     {"bench", "benchmark this machine, its kernels and models", quern::cli::cmd_bench},
     {"study", "ablation: train variants of a recipe on the same tokens and compare them", quern::cli::cmd_study},
-    {"research", "small research studies: e-prop, OVQ memories, action-centric codes", quern::cli::cmd_learn, "learn"},
+    {"research", "small research studies: e-prop, OVQ memories, action-centric codes", quern::cli::cmd_learn,
+     "learn"},
     {"paper", "list the claims of the papers, or measure them again", quern::cli::cmd_paper},
 };
 constexpr Verb kMachine[] = {
@@ -147,12 +150,27 @@ int dispatch(std::vector<std::string> words) {
       fmt::format("quern: unknown verb '{}'{} (see quern --help)", words[0], quern::did_you_mean(words[0], names)));
 }
 
+// A status of success is one only when all of the output arrived.
+int run_verb(const std::vector<std::string>& words) {
+  try {
+    const int status = dispatch(words);
+    quern::cli::finish_output();
+    return status;
+  } catch (const std::system_error& e) {  // of a print that found the disk full
+    if (std::ferror(stdout) != 0) throw quern::cli::OutputError(e.code().value());
+    throw;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, told by whoever writes
   try {
-    return dispatch(std::vector<std::string>(argv + 1, argv + argc));
+    return run_verb(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const quern::cli::OutputError& e) {
+    if (!e.closed_pipe()) fmt::print(stderr, "quern: {}\n", e.what());
+    return 1;
   } catch (const quern::cli::UsageError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 2;

@@ -40,6 +40,17 @@ std::optional<SeededProblem> find_split_problem(const EnvironmentAt& at, const S
   return {};
 }
 
+std::optional<SeededProblem> DifferentProblems::next() {
+  // With n problems of which all but one came before, this many draws miss it with a chance of less than e^-5.
+  for (uint64_t draws = 200 + 5 * questions_.size(); draws > 0 && !exhausted_; --draws) {
+    std::optional<SeededProblem> found = find_split_problem(at_, choice_, index_++);
+    if (!found) break;
+    if (questions_.insert(found->problem.question).second) return found;
+  }
+  exhausted_ = true;
+  return {};
+}
+
 SeededProblem split_problem(const EnvironmentAt& at, const SplitChoice& choice, uint64_t index) {
   if (auto found = find_split_problem(at, choice, index)) return std::move(*found);
   fail(

@@ -4,7 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "quern/gym/environment_registry.h"
 
@@ -37,5 +39,20 @@ struct SplitChoice {
 };
 std::optional<SeededProblem> find_split_problem(const EnvironmentAt& at, const SplitChoice& choice, uint64_t index);
 SeededProblem split_problem(const EnvironmentAt& at, const SplitChoice& choice, uint64_t index);
+
+// The problems of split_problem() in order of the index, without those whose question came before. Nothing: there are no
+// others, as far as many more draws can tell.
+class DifferentProblems {
+ public:
+  DifferentProblems(const EnvironmentAt& at, const SplitChoice& choice) : at_(at), choice_(choice) {}
+  std::optional<SeededProblem> next();
+
+ private:
+  EnvironmentAt at_;
+  SplitChoice choice_;
+  uint64_t index_ = 0;
+  bool exhausted_ = false;
+  std::unordered_set<std::string> questions_;
+};
 
 }  // namespace quern::gym

@@ -25,14 +25,29 @@ class FixedProblems : public GymProblems {
   }
 
   std::optional<EvalProblem> next() override {
-    const int64_t each = o_.count * o_.samples, at = next_ / each, within = next_ % each;
-    if (at == static_cast<int64_t>(o_.asked.size())) return {};
-    ++next_;
-    return problem(o_.asked[static_cast<size_t>(at)], within / o_.samples, within % o_.samples);
+    while (sample_ == o_.samples || !now_)
+      if (!take()) return {};
+    return problem(*now_, index_, sample_++);
   }
 
  private:
-  int64_t next_ = 0;
+  // The next problem, of the next difficulty where one is done. False: it was the last one.
+  bool take() {
+    if (at_ == o_.asked.size()) return false;
+    const gym::EnvironmentAt& at = o_.asked[at_];
+    if (!source_) source_.emplace(at, o_.choice), index_ = -1;
+    now_.reset(), sample_ = 0;
+    if (++index_ < o_.count) now_ = source_->next();
+    if (now_) return true;
+    if (index_ < o_.count) few_.push_back({at, index_});
+    ++at_, source_.reset();
+    return true;
+  }
+
+  size_t at_ = 0;  // in what is asked
+  std::optional<gym::DifferentProblems> source_;
+  std::optional<gym::SeededProblem> now_;
+  int64_t index_ = -1, sample_ = 0;
 };
 
 // One group of problems of each environment at a time, at the difficulty that tells most of its level.
@@ -50,9 +65,8 @@ class CalibratingProblems : public GymProblems {
 
   std::optional<EvalProblem> next() override {
     for (Running& r : running_) {
-      if (r.asked == o_.count || ended(r)) continue;
-      ++r.asked;
-      return problem({r.of, r.difficulty}, r.used[r.difficulty]++, 0);
+      if (r.asked == r.group.size() || ended(r)) continue;
+      return problem(r.group[r.asked++], r.used[r.difficulty]++, 0);
     }
     return {};
   }
@@ -62,8 +76,11 @@ class CalibratingProblems : public GymProblems {
     const gym::NamedEnvironment* of;
     EnvironmentScore* score;
     Rng draws;
-    int64_t difficulty = 0, asked = 0, answered = 0, right = 0;  // of the group
-    std::map<int64_t, int64_t> used = {};  // problems asked at a difficulty, so that each is new
+    int64_t difficulty = 0, answered = 0, right = 0;          // of the group
+    size_t asked = 0;                                         // of the group
+    std::vector<gym::SeededProblem> group = {};               // empty: no difficulty has another problem
+    std::map<int64_t, gym::DifferentProblems> problems = {};  // by difficulty
+    std::map<int64_t, int64_t> used = {};                     // how many were asked at a difficulty
   };
 
   static bool ended(const Running& r) {
@@ -73,19 +90,28 @@ class CalibratingProblems : public GymProblems {
            level.level_deviation() < std::max(kLevelDeviation, kRelativeDeviation * level.curve().level);
   }
 
+  // Of new problems: at the next difficulty that has any, where this one has none left.
   void begin_group(Running& r) {
     const int64_t hardest = r.score->hardest.value_or(gym::kMaxDifficulty);
-    r.difficulty = std::min(r.score->level->ask(r.draws), hardest);
-    while (r.difficulty < hardest && !gym::find_split_problem({r.of, r.difficulty}, o_.choice, 0)) ++r.difficulty;
-    r.asked = r.answered = r.right = 0;
+    r.group.clear(), r.asked = 0, r.answered = r.right = 0;
+    for (r.difficulty = std::min(r.score->level->ask(r.draws), hardest); r.difficulty <= hardest; ++r.difficulty) {
+      auto& problems =
+          r.problems.try_emplace(r.difficulty, gym::EnvironmentAt{r.of, r.difficulty}, o_.choice).first->second;
+      while (static_cast<int64_t>(r.group.size()) < o_.count) {
+        std::optional<gym::SeededProblem> p = problems.next();
+        if (!p) break;
+        r.group.push_back(std::move(*p));
+      }
+      if (!r.group.empty()) return;
+    }
   }
 
   void graded(const GradedAnswer& a) override {
     const auto r = std::ranges::find_if(running_, [&](const Running& x) { return x.of->name == a.problem.kind; });
     r->right += a.right;
-    if (++r->answered < o_.count) return;
-    r->score->level->observe(r->difficulty, r->right, o_.count);
-    begin_group(*r);
+    if (++r->answered < static_cast<int64_t>(r->group.size())) return;
+    r->score->level->observe(r->difficulty, r->right, r->answered);
+    if (!ended(*r)) begin_group(*r);
   }
 
   std::vector<Running> running_;
@@ -143,11 +169,10 @@ std::string EnvironmentScore::level_text() const {
 
 GymProblems::GymProblems(const GymProblemOptions& o) : o_(o) {}
 
-EvalProblem GymProblems::problem(const gym::EnvironmentAt& at, int64_t index, int64_t sample) const {
-  gym::SeededProblem s = gym::split_problem(at, o_.choice, static_cast<uint64_t>(index));
-  return {.problem = std::move(s.problem),
-          .sampling_seed = sampling_seed(s.seed, at.difficulty, sample),
-          .seed = s.seed,
+EvalProblem GymProblems::problem(const gym::SeededProblem& of, int64_t index, int64_t sample) {
+  return {.problem = of.problem,
+          .sampling_seed = sampling_seed(of.seed, of.problem.difficulty, sample),
+          .seed = of.seed,
           .index = index,
           .sample = sample};
 }

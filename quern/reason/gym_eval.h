@@ -18,12 +18,18 @@ struct GymProblemOptions {
   std::vector<gym::EnvironmentAt> asked;  // environments and difficulties
   bool calibrate = false;                 // difficulties follow the answers; those of `asked` are not used
   gym::SplitChoice choice = {.split = gym::ProblemSplit::dev};
-  int64_t count = 20;   // problems of each difficulty, or of a group
+  int64_t count = 20;   // different problems of each difficulty, or of a group; fewer where there are no more
   int64_t samples = 1;  // of each problem
 };
 void check(const GymProblemOptions& o);  // throws Error naming the field
 
 constexpr int64_t kMaxCalibrationGroups = 40;
+
+// A difficulty that has fewer different problems than were asked for; each of them is asked once.
+struct FewProblems {
+  gym::EnvironmentAt at;
+  int64_t there = 0;
+};
 
 // Of an environment at one difficulty.
 struct DifficultyScore {
@@ -59,13 +65,15 @@ class GymProblems : public ProblemSource {
   void answered(const GradedAnswer& a) override;
   void on_answer(AnswerEvent f) { on_answer_ = std::move(f); }
   const std::map<std::string, EnvironmentScore>& scores() const { return scores_; }
+  const std::vector<FewProblems>& few() const { return few_; }  // known once next() has come to them
 
  protected:
   explicit GymProblems(const GymProblemOptions& o);
-  EvalProblem problem(const gym::EnvironmentAt& at, int64_t index, int64_t sample) const;
+  static EvalProblem problem(const gym::SeededProblem& of, int64_t index, int64_t sample);
   virtual void graded(const GradedAnswer&) {}
   const GymProblemOptions& o_;
   std::map<std::string, EnvironmentScore> scores_;
+  std::vector<FewProblems> few_;
 
  private:
   AnswerEvent on_answer_;

@@ -53,6 +53,48 @@ TEST(GymEval, AsksEveryProblemAsOftenAsAsked) {
   for (const auto& [id, s] : samples) EXPECT_EQ(s, (std::set<int64_t>{0, 1, 2})) << id;
 }
 
+TEST(GymEval, AsksADifferentProblemEachTime) {
+  const GymProblemOptions o{.asked = {at("dates", 0), at("lists", 1), at("units", 0)}, .count = 40, .samples = 2};
+  const auto problems = gym_problems(o);
+  std::map<std::string, std::set<std::string>> questions;
+  std::map<std::string, int64_t> asked;
+  while (const auto p = problems->next()) {
+    questions[p->problem.kind].insert(p->problem.question), ++asked[p->problem.kind];
+    problems->answered({p->problem, {}, true, *p, {1, "right"}, 1});
+  }
+  for (const auto& [kind, different] : questions) {
+    EXPECT_EQ(asked[kind], 2 * static_cast<int64_t>(different.size())) << kind;
+    EXPECT_EQ(problems->scores().at(kind).all().problems(), static_cast<int64_t>(different.size())) << kind;
+  }
+  EXPECT_EQ(questions["lists"].size(), 40u);
+  ASSERT_EQ(problems->few().size(), 2u);
+  EXPECT_EQ(problems->few()[0].at.environment->name, "dates");
+  EXPECT_EQ(problems->few()[0].there, 3);
+  EXPECT_EQ(questions["dates"].size(), 3u);
+  EXPECT_EQ(problems->few()[1].there, static_cast<int64_t>(questions["units"].size()));
+  const Interval i = problems->scores().at("dates").all().interval();
+  EXPECT_LT(i.low, 0.5) << "of three problems";
+}
+
+// Where none repeats, the problems are those of the split in order of their index.
+TEST(GymEval, ProblemsThatDifferAreThoseOfTheSplit) {
+  const GymProblemOptions o{.asked = {at("arithmetic", 6)}, .count = 20};
+  const auto problems = gym_problems(o);
+  for (uint64_t i = 0; i < 20; ++i)
+    EXPECT_EQ(problems->next()->seed, gym::split_problem(o.asked[0], o.choice, i).seed);
+}
+
+TEST(GymEval, ACalibrationAsksNoProblemTwice) {
+  const GymProblemOptions o{.asked = {at("dates"), at("hanoi")}, .calibrate = true, .count = 8};
+  const auto problems = gym_problems(o);
+  std::set<std::pair<int64_t, std::string>> asked;
+  problems->on_answer([&](const GradedAnswer& a) {
+    EXPECT_TRUE(asked.emplace(a.problem.difficulty, a.problem.question).second) << a.problem.question;
+  });
+  answer_all(*problems, [](int64_t) { return 0.0; });
+  EXPECT_EQ(problems->scores().at("dates").level_text(), "below 0");
+}
+
 // One environment's problems do not depend on which others are asked.
 TEST(GymEval, ProblemsAreTheSameInAnyCompany) {
   const auto questions = [](std::vector<gym::EnvironmentAt> asked) {
@@ -125,7 +167,8 @@ TEST(GymEval, OptionsThatCannotBeAreRefused) {
 }
 
 TEST(GymEval, TheReportHasEveryFigure) {
-  const GymProblemOptions o{.asked = {at("lists", 0), at("lists", 2), at("dates", 0)}, .count = 10, .samples = 2};
+  const GymProblemOptions o{
+      .asked = {at("lists", 0), at("lists", 2), at("arithmetic", 0)}, .count = 10, .samples = 2};
   const auto problems = gym_problems(o);
   answer_all(*problems, [](int64_t d) { return d == 0 ? 1.0 : 0.0; });
   const GymRun run{.model = "a <b> model",

@@ -61,8 +61,8 @@ struct BlobReader {
 
 void send_report(int socket, const Report& report) { send_all(socket, &report, sizeof(report)); }
 
-void send_failure(int socket, Report::Kind kind, const std::string& text) {
-  Report r{.kind = kind};
+void send_failure(int socket, Report::Kind kind, const std::string& text, int32_t value) {
+  Report r{.kind = kind, .value = value};
   std::memcpy(r.text, text.data(), std::min(text.size(), sizeof(r.text) - 1));
   send_report(socket, r);
 }

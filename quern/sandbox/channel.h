@@ -12,14 +12,14 @@ namespace quern::sandbox {
 struct Report {
   enum class Kind : int32_t { pid, ready, refused, not_started, ended };
   Kind kind = Kind::refused;
-  int32_t value = 0;  // pid; wait status
+  int32_t value = 0;  // pid; wait status; errno of exec where not started for that
   End end = End::exit;
   int64_t cpu_us = 0, peak_memory = 0;
   char text[400] = {};
 };
 
 void send_report(int socket, const Report& report);
-void send_failure(int socket, Report::Kind kind, const std::string& text);
+void send_failure(int socket, Report::Kind kind, const std::string& text, int32_t value = 0);
 std::optional<Report> receive_report(int socket,
                                      int timeout_ms);  // nothing: the other side is gone, or silent so long
 

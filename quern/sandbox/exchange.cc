@@ -17,10 +17,23 @@ namespace quern::sandbox {
 
 using Clock = std::chrono::steady_clock;
 
-Exchange::Exchange(RunDescriptors descriptors, const Limits& limits, const std::string& input)
-    : fds_(descriptors), limits_(limits), input_(input) {
+constexpr size_t kReadAtOnce = 65536;
+
+Exchange::Exchange(RunDescriptors descriptors, const Limits& limits, const Command& command)
+    : fds_(descriptors), limits_(limits), source_(command.input_descriptor), pending_(command.input) {
   for (const int fd : {fds_.input, fds_.output, fds_.errors}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
-  if (input_.empty()) close_input();
+  if (source_ >= 0) pending_ = {};
+  if (source_ < 0 && pending_.empty()) close_input();
+}
+
+// After poll() said that it does not wait.
+void Exchange::read_source() {
+  read_.resize(kReadAtOnce);
+  const ssize_t n = ::read(source_, read_.data(), read_.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n < 0) fail_errno("sandbox: read the input of the command");
+  pending_ = std::string_view(read_).substr(0, static_cast<size_t>(n));
+  if (n == 0) close_input();
 }
 
 // The reader may be gone: SIGPIPE is held back from this thread, and a pending one is taken.
@@ -29,13 +42,13 @@ void Exchange::write_input() {
   ::sigemptyset(&pipe);
   ::sigaddset(&pipe, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &pipe, &old);
-  const ssize_t n = ::write(fds_.input, input_.data() + written_, input_.size() - written_);
+  const ssize_t n = ::write(fds_.input, pending_.data(), pending_.size());
   const bool gone = n < 0 && errno != EAGAIN && errno != EINTR;
   const timespec now{};
   if (gone && !::sigismember(&old, SIGPIPE)) ::sigtimedwait(&pipe, nullptr, &now);
   ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  if (n > 0) written_ += static_cast<size_t>(n);
-  if (gone || written_ >= input_.size()) close_input();
+  if (n > 0) pending_.remove_prefix(static_cast<size_t>(n));
+  if (gone || (pending_.empty() && source_ < 0)) close_input();
 }
 
 void Exchange::close_input() {
@@ -73,6 +86,8 @@ void Exchange::receive_end() {
     result_.signal = SIGKILL;
     return;
   }
+  if (r->kind == Report::Kind::not_started && r->value != 0)
+    throw CommandError(fmt::format("sandbox: {}", r->text), r->value);
   if (r->kind == Report::Kind::not_started) fail("sandbox: {}", r->text);
   result_.cpu_s = static_cast<double>(r->cpu_us) / 1e6;
   result_.peak_memory = r->peak_memory;
@@ -111,12 +126,18 @@ Result Exchange::finish() {
     if (stopped_ && give_up == Clock::time_point::max()) give_up = now + std::chrono::seconds(5);
     const auto next = stopped_ ? give_up : until;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - now);
-    pollfd p[4] = {{fds_.control, POLLIN, 0},
+    const bool wants = wants_more() && !stopped_;
+    pollfd p[5] = {{fds_.control, POLLIN, 0},
                    {stopped_ ? -1 : fds_.output, POLLIN, 0},
                    {stopped_ ? -1 : fds_.errors, POLLIN, 0},
-                   {fds_.input, POLLOUT, 0}};
-    ::poll(p, 4, static_cast<int>(wait.count()));
-    if (p[3].revents != 0) write_input();
+                   {fds_.input, static_cast<int16_t>(wants ? 0 : POLLOUT), 0},  // 0: tells when nobody reads any more
+                   {wants ? source_ : -1, POLLIN, 0}};
+    ::poll(p, 5, static_cast<int>(wait.count()));
+    if (p[3].revents != 0 && pending_.empty())
+      close_input();
+    else if (p[3].revents != 0)
+      write_input();
+    if (p[4].revents != 0 && fds_.input >= 0) read_source();
     if (p[1].revents != 0) collect(fds_.output, result_.out);
     if (p[2].revents != 0) collect(fds_.errors, result_.err);
     if (p[0].revents != 0) receive_end();

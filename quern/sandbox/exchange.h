@@ -1,5 +1,8 @@
-// The caller's side of a run: writes the input, collects the output up to its limit, and stops the run at its time.
+// The caller's side of a run: passes the input on, collects the output up to its limit, and stops the run at its time.
 #pragma once
+#include <string>
+#include <string_view>
+
 #include "quern/sandbox/sandbox.h"
 
 namespace quern::sandbox {
@@ -10,13 +13,15 @@ struct RunDescriptors {
 
 class Exchange {
  public:
-  Exchange(RunDescriptors descriptors, const Limits& limits, const std::string& input);
+  Exchange(RunDescriptors descriptors, const Limits& limits, const Command& command);  // which must outlive it
   ~Exchange() { close_input(); }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
   Result finish();  // throws Error where the command could not be started
 
  private:
+  bool wants_more() const { return fds_.input >= 0 && source_ >= 0 && pending_.empty(); }
+  void read_source();
   void write_input();
   void close_input();
   void collect(int& fd, std::string& text);
@@ -26,8 +31,9 @@ class Exchange {
 
   RunDescriptors fds_;
   Limits limits_;
-  const std::string& input_;
-  size_t written_ = 0;
+  int source_;                // of the input; -1: there is no more than `pending_`
+  std::string_view pending_;  // what is still to be written
+  std::string read_;          // of the source
   Result result_;
   bool stopped_ = false, ended_ = false;
 };

@@ -120,6 +120,8 @@ void serve_one_command(const Policy& policy) {
   try {
     write_files(command->files);
     process.execute(command->argv);
+  } catch (const CommandError& e) {
+    return send_failure(kControl, Report::Kind::not_started, e.what(), e.reason);
   } catch (const Error& e) {
     return send_failure(kControl, Report::Kind::not_started, e.what());
   }

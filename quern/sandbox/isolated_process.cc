@@ -185,7 +185,7 @@ Result IsolatedProcess::run(const Command& command) {
   if (command.argv.empty()) fail("sandbox: no command is given");
   const auto begin = std::chrono::steady_clock::now();
   send_command(control_.get(), command);
-  Exchange exchange({control_.get(), input_.release(), output_.get(), errors_.get()}, policy_.limits, command.input);
+  Exchange exchange({control_.get(), input_.release(), output_.get(), errors_.get()}, policy_.limits, command);
   Result r = exchange.finish();
   r.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return r;

@@ -136,6 +136,15 @@ void add_read_folder(const std::string& path, size_t number, int opened) {
   set_attributes(at, kReadOnly, AT_RECURSIVE);
 }
 
+// A path that a folder was given by: it may be there already, in a folder that is shown.
+void add_folder_link(const FolderLink& link) {
+  const std::string at = link.at.string();
+  struct stat s;
+  if (::stat(at.c_str(), &s) == 0) return;
+  if (const size_t cut = at.rfind('/'); cut > 0) make_folders(at.substr(0, cut));
+  make_link(link.to.string(), at);
+}
+
 // A tmpfs becomes the root, the old root a folder in it. Paths below /tmp stay reachable: pivot_root takes the tmpfs
 // that covered /tmp away.
 void pivot() {
@@ -171,6 +180,7 @@ void enter_root_folder(const Policy& policy, const std::vector<int>& opened) {
   add_scratch(policy.limits.disk_mib);
   for (size_t i = 0; i < policy.read.size(); ++i)
     add_read_folder(policy.read[i].string(), i, i < opened.size() ? opened[i] : -1);
+  for (const FolderLink& link : policy.links) add_folder_link(link);
   if (::umount2(kHost.c_str(), MNT_DETACH) != 0 || ::rmdir(kHost.c_str()) != 0)
     fail_errno("unmount the host's files");
   set_attributes("/", kReadOnly, 0);

@@ -1,8 +1,8 @@
 #include "quern/sandbox/sandbox.h"
 
-#include <cmath>
+#include <algorithm>
 
-#include "quern/base/error.h"
+#include "quern/base/settings.h"
 #include "quern/sandbox/isolated_process.h"
 
 namespace quern::sandbox {
@@ -11,25 +11,44 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void check_range(const char* name, int64_t value, int64_t most) {
-  if (value < 1 || value > most) fail("sandbox: {} = {}: expected 1 to {}", name, value, most);
-}
-
 bool is_beneath(const fs::path& path, const char* folder) {
   const std::string p = path.string(), f = folder;
   return p == f || p.starts_with(f + "/");
 }
 
+// A place that the sandbox fills itself.
+bool is_taken(const fs::path& path) {
+  const bool taken = path == "/" || path == "/tmp" || path == "/work" || path == "/etc";
+  return taken || is_beneath(path, "/proc") || is_beneath(path, "/sys") || is_beneath(path, "/dev");
+}
+
 fs::path checked_folder(const fs::path& given) {
+  if (given.empty()) fail("sandbox: a read folder has an empty name: expected the path of a folder");
   std::error_code error;
   const fs::path path = fs::canonical(given, error);
   if (error) fail("sandbox: read folder '{}': {}", given.string(), error.message());
   if (!fs::is_directory(path)) fail("sandbox: read folder '{}' is not a folder", given.string());
-  const bool taken = path == "/" || path == "/tmp" || path == "/work" || path == "/etc";
-  if (taken || is_beneath(path, "/proc") || is_beneath(path, "/sys") || is_beneath(path, "/dev"))
+  if (is_taken(path))
     fail("sandbox: read folder '{}': the sandbox has a {} of its own; name a folder with your files", given.string(),
          path.string());
   return path;
+}
+
+// Where the folder was given, without "." and "..": nothing where that is the folder itself or, after a link, another.
+fs::path given_place(const fs::path& given, const fs::path& folder) {
+  fs::path at = fs::absolute(given).lexically_normal();
+  if (!at.has_filename()) at = at.parent_path();
+  std::error_code error;
+  return at == folder || is_taken(at) || !fs::equivalent(at, folder, error) ? fs::path() : at;
+}
+
+// A folder within another is visible with it.
+void drop_inner(std::vector<fs::path>& folders) {
+  std::vector<fs::path> outer;
+  std::ranges::sort(folders);
+  for (const fs::path& p : folders)
+    if (std::ranges::none_of(outer, [&](const fs::path& o) { return is_beneath(p, o.c_str()); })) outer.push_back(p);
+  folders = std::move(outer);
 }
 
 }  // namespace
@@ -41,14 +60,13 @@ std::string_view end_name(End end) {
 
 Policy checked(const Policy& policy) {
   Policy out = policy;
-  const Limits& l = policy.limits;
-  if (!std::isfinite(l.seconds) || l.seconds <= 0 || l.seconds > 86400)
-    fail("sandbox: seconds = {}: expected more than 0 and at most 86400", l.seconds);
-  check_range("memory_mib", l.memory_mib, 1 << 20);
-  check_range("processes", l.processes, 4096);
-  check_range("output_mib", l.output_mib, 1024);
-  check_range("disk_mib", l.disk_mib, 1 << 20);
-  for (fs::path& p : out.read) p = checked_folder(p);
+  check_settings(policy.limits);
+  for (fs::path& p : out.read) {
+    const fs::path folder = checked_folder(p), at = given_place(p, folder);
+    if (!at.empty()) out.links.push_back({at, folder});
+    p = folder;
+  }
+  drop_inner(out.read);
   return out;
 }
 

@@ -99,6 +99,32 @@ TEST_P(Sandbox, ShowsAFolderBelowAPrivateOne) {
   fs::remove_all(folder);
 }
 
+// Given twice, within another, or by a link, below /tmp and elsewhere.
+TEST_P(Sandbox, ShowsFoldersThatOverlapOrAreLinks) {
+  const fs::path here = fs::path(QUERN_SOURCE_DIR) / "quern";
+  const Policy twice{.read = {here / "sandbox", here / "base", here / "sandbox", here, here / "gym/"}};
+  EXPECT_EQ(checked(twice).read, std::vector<fs::path>{here});
+  const std::string file = (here / "sandbox/CMakeLists.txt").string();
+  EXPECT_EQ(go(shell("cat " + file), twice).out, "quern_room(sandbox DEPS base)\n");
+  char made[] = "/tmp/quern_links_XXXXXX";
+  ASSERT_NE(::mkdtemp(made), nullptr);
+  const fs::path folder = made;
+  fs::permissions(folder, fs::perms(0755));
+  fs::create_directories(folder / "outer/inner");
+  std::ofstream(folder / "outer/inner/f") << "text\n";
+  fs::create_directory_symlink(folder / "outer", folder / "link");
+  fs::create_directory_symlink(here / "sandbox", folder / "away");
+  const std::string f = folder.string();
+  const Policy inner{.read = {folder / "outer/inner", folder / "outer", folder / "outer/inner"}};
+  EXPECT_EQ(go(shell("cat " + f + "/outer/inner/f"), inner).out, "text\n");
+  const Policy links{.read = {folder / "link", folder / "outer/../link/", folder / "away", folder / "link/inner"}};
+  const Result r =
+      go(shell("cat " + f + "/link/inner/f " + f + "/outer/inner/f " + f + "/away/CMakeLists.txt"), links);
+  EXPECT_EQ(r.out, "text\ntext\nquern_room(sandbox DEPS base)\n") << r.err;
+  EXPECT_NE(go(shell("echo x > " + f + "/link/inner/f"), links).status, 0);
+  fs::remove_all(folder);
+}
+
 TEST_P(Sandbox, StopsAtTheTime) {
   const Result r = go(shell("echo before; sleep 60"), {.limits = {.seconds = 0.4}});
   EXPECT_EQ(r.end, End::time);
@@ -161,13 +187,14 @@ TEST_P(Sandbox, MistakesAreNamed) {
   }
   c.files = {{"big", std::string(3 << 20, 'x')}};
   EXPECT_NE(message(c, {.limits = {.disk_mib = 1}}).find("'big': No space left"), std::string::npos);
+  EXPECT_NE(message(shell("true"), {.read = {""}}).find("a read folder has an empty name"), std::string::npos);
   EXPECT_NE(message(shell("true"), {.read = {"/no/such"}}).find("'/no/such': No such file"), std::string::npos);
   for (const char* own : {"/", "/proc", "/proc/self", "/dev", "/tmp", "/sys/kernel", "/etc"})
     EXPECT_NE(message(shell("true"), {.read = {own}}).find("of its own"), std::string::npos) << own;
-  EXPECT_NE(message(shell("true"), {.limits = {.seconds = 0}}).find("seconds = 0: expected"), std::string::npos);
-  EXPECT_NE(message(shell("true"), {.limits = {.memory_mib = 0}}).find("memory_mib = 0: expected"),
+  EXPECT_NE(message(shell("true"), {.limits = {.seconds = 0}}).find("seconds: 0 is"), std::string::npos);
+  EXPECT_NE(message(shell("true"), {.limits = {.memory_mib = 0}}).find("memory_mib: 0 is outside 1 to"),
             std::string::npos);
-  EXPECT_NE(message(shell("true"), {.limits = {.processes = 5000}}).find("expected 1 to 4096"), std::string::npos);
+  EXPECT_NE(message(shell("true"), {.limits = {.processes = 5000}}).find("is outside 1 to 4096"), std::string::npos);
 }
 
 // Where the kernel gives no namespaces nothing runs, not even with less around it.

@@ -109,7 +109,12 @@ void execute_words(std::string blob) {
   char* environment[] = {path, home, lang, nullptr};
   ::execvpe(words[0], words.data(), environment);
   const int e = errno;
-  fail("cannot run '{}': {}", words[0], std::strerror(e));
+  throw CommandError(fmt::format("cannot run '{}': {}", words[0], std::strerror(e)), e);
+}
+
+void tell_problem(int tell, int32_t reason, const char* text) {
+  write_whole(tell, {reinterpret_cast<const char*>(&reason), sizeof(reason)});
+  write_whole(tell, text);
 }
 
 [[noreturn]] void become_untrusted(const Limits& limits, int tell, int words) {
@@ -125,8 +130,10 @@ void execute_words(std::string blob) {
     restrict_files();
     filter_system_calls();
     execute_words(read_until_closed(kWords));
+  } catch (const CommandError& e) {
+    tell_problem(tell, e.reason, e.what());
   } catch (const std::exception& e) {
-    write_whole(tell, e.what());
+    tell_problem(tell, 0, e.what());
   }
   ::_exit(127);
 }
@@ -151,7 +158,13 @@ void UntrustedProcess::execute(const std::vector<std::string>& argv) {
   ::close(words_);
   const std::string problem = read_until_closed(problem_);
   ::close(problem_);
-  if (!problem.empty()) throw Error(problem);
+  if (problem.empty()) return;
+  int32_t reason = 0;
+  if (problem.size() <= sizeof(reason)) fail("the process that was to become the command ended");
+  std::memcpy(&reason, problem.data(), sizeof(reason));
+  const std::string text = problem.substr(sizeof(reason));
+  if (reason != 0) throw CommandError(text, reason);
+  throw Error(text);
 }
 
 }  // namespace quern::sandbox

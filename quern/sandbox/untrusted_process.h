@@ -11,7 +11,8 @@ namespace quern::sandbox {
 class UntrustedProcess {
  public:
   explicit UntrustedProcess(const Limits& limits);
-  // Returns once the program itself runs. Throws Error where it cannot be executed, or a wall could not be put up.
+  // Returns once the program itself runs. Throws CommandError where it cannot be executed, Error where a wall
+  // could not be put up.
   void execute(const std::vector<std::string>& argv);
   pid_t pid() const { return pid_; }
 

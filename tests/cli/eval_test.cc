@@ -94,6 +94,37 @@ TEST(CliGymEval, ScoresSamplesAndReports) {
   EXPECT_NE(page.find("</html>"), std::string::npos);
 }
 
+TEST(CliGymEval, AsksEachProblemOnce) {
+  const Ran r = shell("quern gym eval zaya-nano dates --difficulty 0 --count 40 --max-tokens 4 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("all").at("problems").as_int(), 3);
+  EXPECT_NE(r.err.find("dates: only 3 different problems at difficulty 0\n"), std::string::npos) << r.err;
+}
+
+TEST(CliEval, WrongUsageEndsBeforeAnythingIsAsked) {
+  const std::pair<const char*, const char*> cases[] = {{"--temp -1", "--temp: -1 is below 0"},
+                                                       {"-n 0", "--max-tokens 0: expected 1 or more"},
+                                                       {"--level 9", "level '9'"},
+                                                       {"--think vote", "plan 'vote'"},
+                                                       {"--task gym:nimm", "did you mean 'nim'"},
+                                                       {"--task gym --split tset", "did you mean 'test'"}};
+  for (const auto& [words, message] : cases) {
+    const Ran r = shell(fmt::format("quern eval zaya-nano {}", words));
+    EXPECT_EQ(r.code, 2) << words;
+    EXPECT_NE(r.err.find(message), std::string::npos) << words << ": " << r.err;
+  }
+}
+
+TEST(CliEval, TakesBlanksBetweenNamesAndKeepsColumns) {
+  const Ran r = shell("quern eval zaya-nano --task 'gym:calendar_between, nim' --level 1 --count 4 --max-tokens 4");
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::set<size_t> columns;  // where the share of a row stands
+  std::istringstream lines(r.out);
+  for (std::string line; std::getline(lines, line);)
+    if (const size_t at = line.find(" %  ["); at != line.npos) columns.insert(at);
+  EXPECT_EQ(columns.size(), 1u) << r.out;
+}
+
 TEST(CliGymEval, ComparesWithAnEarlierLog) {
   const ScratchFolder tmp;
   const std::string command = "quern gym eval zaya-nano lists --difficulty 1-2 --count 5";

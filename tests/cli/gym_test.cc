@@ -111,8 +111,15 @@ TEST(CliGym, ChecksEnvironmentsAndPlugins) {
 
 TEST(CliGym, MistakesAreNamed) {
   Ran r = shell("quern gym show arithmetik");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err,
+            "quern gym show: no environment 'arithmetik'; did you mean 'arithmetic'? (quern gym list shows them)\n");
+  r = shell("quern gym eval nosuchmodel nimm");
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.err.find("did you mean 'arithmetic'"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("no model 'nosuchmodel': expected a folder, or the name of a model"), std::string::npos)
+      << r.err;
+  r = shell("quern gym eval lists");
+  EXPECT_NE(r.err.find("'lists' is an environment: name the model before it"), std::string::npos) << r.err;
   r = shell("quern gym show logic --difficulty=-1");
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("--difficulty -1: expected 0 to"), std::string::npos) << r.err;
@@ -125,9 +132,14 @@ TEST(CliGym, MistakesAreNamed) {
       {"sample nim --difficulty 10001", "--difficulty '10001': expected 0 to 10000"},
       {"sample nim --format csv", "--format 'csv': expected problems, chat or text"},
       {"sample nim --count 0", "--count 0: expected 1 or more"},
-      {"sample change --difficulty 0 --split test",
-       "'change' at difficulty 0: none of 1000 problems is on the test side"},
       {"check nim --seeds 0", "--seeds 0: expected 1 or more"},
+      {"sample all lists", "all stands alone"},
+      {"eval zaya-nano nim --temp -1", "--temp: -1 is below 0"},
+      {"eval zaya-nano nim --temp nan", "--temp: nan is not a number"},
+      {"eval zaya-nano nim -n 0", "--max-tokens 0: expected 1 or more"},
+      {"eval zaya-nano nim -n -5", "--max-tokens -5: expected 1 or more"},
+      {"eval zaya-nano nim --split tset", "did you mean 'test'"},
+      {"eval zaya-nano nim --think vote", "plan 'vote'"},
       {"eval zaya-nano nimm", "did you mean 'nim'"},
       {"eval zaya-nano nim --count 0", "--count 0: expected 1 or more"},
       {"eval zaya-nano nim --calibrate --count 0", "--count 0: expected 1 or more"},
@@ -138,9 +150,21 @@ TEST(CliGym, MistakesAreNamed) {
       {"eval zaya-nano nim --form csv", "--form 'csv': expected chat or text"}};
   for (const auto& [words, message] : cases) {
     const Ran bad = shell(fmt::format("quern gym {}", words));
-    EXPECT_NE(bad.code, 0) << words;
+    EXPECT_EQ(bad.code, 2) << words;
     EXPECT_NE(bad.err.find(message), std::string::npos) << words << ": " << bad.err;
   }
+}
+
+TEST(CliGym, TooFewProblemsAreTold) {
+  Ran r = shell("quern gym sample change --difficulty 0 --split test");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("'change' at difficulty 0: none of 1000 problems is on the test side"), std::string::npos)
+      << r.err;
+  r = shell("quern gym sample dates --difficulty 0 --split dev --count 40");
+  EXPECT_EQ(lines_of(r).size(), 40u);
+  EXPECT_EQ(r.err,
+            "quern: 37 of 40 lines repeat the question of an earlier one: there are too few different problems\n");
+  EXPECT_EQ(shell("quern gym sample arithmetic --difficulty 6 --count 40").err, "");
 }
 
 TEST(CliGym, VerifiesAReply) {

@@ -2,11 +2,13 @@
 #pragma once
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "apps/quern/cli/standard_output.h"
 #include "quern/base/error.h"
 
 namespace quern::cli {
@@ -28,13 +30,14 @@ class LineFile {
   }
   bool is_stdout() const { return part_.empty(); }
   void write(std::string_view line) {
-    if (std::fwrite(line.data(), 1, line.size(), file_) != line.size())
-      fail("cannot write {}", is_stdout() ? "to stdout" : path_);
+    if (std::fwrite(line.data(), 1, line.size(), file_) == line.size()) return;
+    if (is_stdout()) throw OutputError(errno);
+    fail("cannot write {}", path_);
   }
   void commit() {  // throws when a byte did not reach the file
     std::FILE* f = std::exchange(file_, nullptr);
     if (is_stdout()) {
-      if (std::fflush(f) != 0) fail("cannot write to stdout");
+      if (std::fflush(f) != 0) throw OutputError(errno);
     } else if (std::fclose(f) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) {
       std::remove(part_.c_str());
       fail("cannot write {}", path_);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/standard_output.h"
 #include "apps/quern/gym/gym_commands.h"
 #include "quern/base/json.h"
 #include "quern/gym/properties.h"
@@ -75,7 +76,7 @@ int gym_check(Words args) {
   const auto difficulties = static_cast<int64_t>(check.difficulties.size());
   check.seeds = static_cast<uint64_t>((seeds + difficulties - 1) / difficulties);
   std::vector<Checked> all;
-  const Environments chosen = environments_to_judge(names);
+  const Environments chosen = environments_to_judge("gym check", names);
   int64_t violations = 0;
   if (!json) fmt::print("{:<20} {:>9} {:>11} {:>13}\n", "environment", "problems", "violations", "problems/s");
   for (const gym::NamedEnvironment* e : chosen) {
@@ -85,7 +86,7 @@ int gym_check(Words args) {
     fmt::print("{:<20} {:>9} {:>11} {:>13.0f}\n", e->name, c.report.problems, c.report.violations,
                c.report.per_second());
     if (c.report.violations > 0) print_violation(c);
-    std::fflush(stdout);
+    finish_output();
   }
   if (json)
     fmt::print("{}\n", to_json(all).dump());

@@ -18,10 +18,12 @@ int gym_verify(Words args);
 // Environments of the build in order of their names; none named, or "all": every one.
 using Environments = std::vector<const gym::NamedEnvironment*>;
 bool means_all(const std::vector<std::string>& names);
-Environments environments_named(const std::vector<std::string>& names);
+Environments environments_named(const char* verb, const std::vector<std::string>& names);   // throws UsageError
+const gym::NamedEnvironment& environment_named(const char* verb, const std::string& name);  // throws UsageError
+gym::ProblemSplit parse_split_flag(const char* verb, const std::string& name);              // throws UsageError
 // Those of them that can judge answers on this machine. Throws Error for a name that cannot; of all, such are left out
 // with a message.
-Environments environments_to_judge(const std::vector<std::string>& names);
+Environments environments_to_judge(const char* verb, const std::vector<std::string>& names);
 
 struct DifficultyRange {
   int64_t low = 0, high = 4;

@@ -4,6 +4,7 @@
 #include "apps/quern/cli/line_file.h"
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/cli/shared_flags.h"
+#include "apps/quern/cli/wrong_usage.h"
 #include "apps/quern/gym/gym_commands.h"
 #include "apps/quern/gym/gym_flags.h"
 #include "apps/quern/run/eval_model.h"
@@ -58,11 +59,14 @@ bool GymEvalFlags::parse(Words args) {
           "MODEL is a folder or zaya-nano, NAME an environment of quern gym list; without one, all are asked. "
           "Intervals are Wilson's, at 95 %.");
   weights.add_to(a);
-  return a.parse(args);
+  if (!a.parse(args)) return false;
+  check_sampling("gym eval", a, given);
+  return true;
 }
 
 void GymEvalFlags::resolve() {
   const auto refuse = [](const std::string& what) { throw UsageError("quern gym eval: " + what); };
+  check_model_name(dir);
   if (form != "chat" && form != "text") refuse(fmt::format("--form '{}': expected chat or text", form));
   if (o.sessions < 1) refuse(fmt::format("--max-seqs {}: expected 1 or more", o.sessions));
   if (problems.calibrate && which.difficulty) refuse("give only one of --calibrate and --difficulty");
@@ -74,13 +78,13 @@ void GymEvalFlags::resolve() {
   if (problems.count < 1) refuse(fmt::format("--count {}: expected 1 or more", problems.count));
   if (problems.samples < 1) refuse(fmt::format("--samples {}: expected 1 or more", problems.samples));
   const DifficultyRange range = read_difficulties("gym eval", which.difficulty.value_or("0-4"));
-  problems.choice = {gym::parse_split(which.split), static_cast<uint64_t>(which.seed)};
+  problems.choice = {parse_split_flag("gym eval", which.split), static_cast<uint64_t>(which.seed)};
   if (problems.calibrate)
-    for (const gym::NamedEnvironment* e : environments_to_judge(names)) problems.asked.push_back({e, 0});
+    for (const gym::NamedEnvironment* e : environments_to_judge("gym eval", names)) problems.asked.push_back({e, 0});
   else
-    problems.asked = with_split(environments_to_judge(names), range, problems.choice, missing_of(names));
+    problems.asked = with_split(environments_to_judge("gym eval", names), range, problems.choice, missing_of(names));
   o.plain = form == "text";
-  o.plan = reason::parse_plan(*think.plan);
+  o.plan = checked_usage("gym eval", [&] { return reason::parse_plan(*think.plan); });
   o.generate.sampling.temperature = problems.samples > 1 || o.plan.n > 1 || o.plan.t > 0 ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
@@ -122,6 +126,7 @@ reason::GymRun evaluate(GymEvalFlags& f) {
                    .cost = reason::evaluate(m.evaluated(), f.o, *problems),
                    .scores = problems->scores(),
                    .pairs = {}};
+  tell_few("gym eval", *problems);
   if (log) log->commit();
   if (f.earlier) r.pairs = reason::compare(*f.earlier, now);
   return r;

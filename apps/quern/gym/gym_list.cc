@@ -76,7 +76,7 @@ int gym_list(Words args) {
       .flag("--markdown", markdown, "print tables with a problem of each, as docs/gym/environments.md has them")
       .note("NAME picks environments. docs/gym/adding-an-environment.md shows how to add one.");
   if (!a.parse(args)) return 0;
-  const Environments all = environments_named(names);
+  const Environments all = environments_named("gym list", names);
   if (json) {
     Json list = Json::array();
     for (const NamedEnvironment* e : all) list.push(description(*e));

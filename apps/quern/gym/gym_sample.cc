@@ -1,4 +1,7 @@
 // quern gym sample: problems of a split, or supervised examples, as JSON lines.
+#include <functional>
+#include <unordered_set>
+
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/line_file.h"
 #include "apps/quern/gym/gym_commands.h"
@@ -73,22 +76,30 @@ int gym_sample(Words args) {
   if (f.format != "problems" && f.format != "chat" && f.format != "text")
     throw UsageError(fmt::format("quern gym sample: --format '{}': expected problems, chat or text", f.format));
   const DifficultyRange range = read_difficulties("gym sample", f.which.difficulty.value_or("0-4"));
-  const gym::SplitChoice choice{gym::parse_split(f.which.split), static_cast<uint64_t>(f.which.seed)};
+  const gym::SplitChoice choice{parse_split_flag("gym sample", f.which.split), static_cast<uint64_t>(f.which.seed)};
   if (f.trains() && choice.split == gym::ProblemSplit::test)
     throw UsageError(fmt::format(
         "quern gym sample: --format {} makes training examples, and the test split is never trained on: take "
         "--split train, or --format problems",
         f.format));
-  std::vector<gym::EnvironmentAt> all = with_split(environments_named(f.names), range, choice, missing_of(f.names));
+  std::vector<gym::EnvironmentAt> all =
+      with_split(environments_named("gym sample", f.names), range, choice, missing_of(f.names));
   if (f.trains()) all = with_solution(all, f);
   LineFile file("-");
+  std::unordered_set<size_t> seen;  // questions
+  int64_t repeats = 0;
   for (uint64_t i = 0; i < static_cast<uint64_t>(f.count); ++i) {
     const gym::SeededProblem s = gym::split_problem(all[i % all.size()], choice, i / all.size());
+    repeats += !seen.insert(std::hash<std::string>()(s.problem.kind + ' ' + s.problem.question)).second;
     file.write(f.format == "problems" ? problem_line(s, f.which.split)
                : f.format == "chat"   ? gym::chat_line(s.problem)
                                       : text_line(s.problem));
   }
   file.commit();
+  if (repeats > 0)
+    fmt::print(stderr,
+               "quern: {} of {} lines repeat the question of an earlier one: there are too few different problems\n",
+               repeats, f.count);
   return 0;
 }
 

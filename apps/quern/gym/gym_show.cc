@@ -21,7 +21,7 @@ int gym_show(Words args) {
   if (difficulty < 0 || difficulty > gym::kMaxDifficulty)
     throw UsageError(
         fmt::format("quern gym show: --difficulty {}: expected 0 to {}", difficulty, gym::kMaxDifficulty));
-  const gym::Problem p = gym::plugin_environments().find(name).generate(static_cast<uint64_t>(seed), difficulty);
+  const gym::Problem p = environment_named("gym show", name).generate(static_cast<uint64_t>(seed), difficulty);
   if (json) {
     Json j = Json::object();
     j.set("environment", p.kind), j.set("difficulty", p.difficulty), j.set("seed", seed);

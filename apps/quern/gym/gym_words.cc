@@ -2,7 +2,9 @@
 #include <set>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/wrong_usage.h"
 #include "apps/quern/gym/gym_commands.h"
+#include "quern/base/nearest.h"
 
 namespace quern::cli {
 
@@ -10,20 +12,35 @@ bool means_all(const std::vector<std::string>& names) {
   return names.empty() || (names.size() == 1 && names[0] == "all");
 }
 
-Environments environments_named(const std::vector<std::string>& names) {
+const gym::NamedEnvironment& environment_named(const char* verb, const std::string& name) {
+  std::vector<std::string> known;
+  for (const gym::NamedEnvironment& e : gym::plugin_environments().environments()) {
+    if (e.name == name) return e;
+    known.push_back(e.name);
+  }
+  if (name == "all") throw UsageError(fmt::format("quern {}: all stands alone: give it without further names", verb));
+  throw UsageError(fmt::format("quern {}: no environment '{}'{} (quern gym list shows them)", verb, name,
+                               did_you_mean(name, known)));
+}
+
+gym::ProblemSplit parse_split_flag(const char* verb, const std::string& name) {
+  return checked_usage(verb, [&] { return gym::parse_split(name); });
+}
+
+Environments environments_named(const char* verb, const std::vector<std::string>& names) {
   const gym::EnvironmentRegistry& registry = gym::plugin_environments();
   std::set<const gym::NamedEnvironment*> chosen;
   if (!means_all(names))
-    for (const std::string& name : names) chosen.insert(&registry.find(name));
+    for (const std::string& name : names) chosen.insert(&environment_named(verb, name));
   Environments out;
   for (const gym::NamedEnvironment& e : registry.environments())
     if (chosen.empty() || chosen.contains(&e)) out.push_back(&e);
   return out;
 }
 
-Environments environments_to_judge(const std::vector<std::string>& names) {
+Environments environments_to_judge(const char* verb, const std::vector<std::string>& names) {
   Environments out;
-  for (const gym::NamedEnvironment* e : environments_named(names)) {
+  for (const gym::NamedEnvironment* e : environments_named(verb, names)) {
     const std::optional<std::string> why = e->environment->unavailable();
     if (!why) {
       out.push_back(e);

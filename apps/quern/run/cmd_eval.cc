@@ -5,6 +5,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
+#include "apps/quern/cli/wrong_usage.h"
 #include "apps/quern/gym/gym_commands.h"
 #include "apps/quern/run/eval_model.h"
 #include "apps/quern/train/problem_flags.h"
@@ -87,7 +88,9 @@ bool EvalFlags::parse(Words args) {
           "In the gym, level L is difficulty L - 1, --split heldout is its test split, and --count is shared by the "
           "environments. quern gym eval takes any difficulty and several samples of a problem.");
   weights.add_to(a);
-  return a.parse(args);
+  if (!a.parse(args)) return false;
+  check_sampling("eval", a, given);
+  return true;
 }
 
 void EvalFlags::resolve() {
@@ -100,9 +103,9 @@ void EvalFlags::resolve() {
   if (o.sessions < 1) throw UsageError(fmt::format("quern eval: --max-seqs {}: expected 1 or more", o.sessions));
   o.problems.split = which.split == "train" ? data::Split::train : data::Split::held_out;
   o.problems.kinds = which.kinds, o.problems.seed = static_cast<uint64_t>(which.seed);
-  gym::read_levels(which.level, o.problems);
+  checked_usage("eval", [&] { gym::read_levels(which.level, o.problems); });
   o.plain = form == "text";
-  o.plan = reason::parse_plan(*think.plan);
+  o.plan = checked_usage("eval", [&] { return reason::parse_plan(*think.plan); });
   o.generate.sampling.temperature = many() ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
@@ -116,11 +119,15 @@ void EvalFlags::resolve_gym() {
   std::vector<std::string> names;
   if (task != "gym") {
     names.emplace_back();
-    for (char c : task.substr(4)) c == ',' ? names.emplace_back() : names.back() += c;
+    for (char c : task.substr(4))
+      if (c == ',')
+        names.emplace_back();
+      else if (c != ' ')
+        names.back() += c;
   }
   const DifficultyRange range{o.problems.min_level - 1, o.problems.max_level - 1};
-  gym.choice = {gym::parse_split(which.split == "heldout" ? "test" : which.split), o.problems.seed};
-  const Environments chosen = environments_to_judge(names);
+  gym.choice = {parse_split_flag("eval", which.split == "heldout" ? "test" : which.split), o.problems.seed};
+  const Environments chosen = environments_to_judge("eval", names);
   gym.asked = with_split(chosen, range, gym.choice, missing_of(names));
   const auto environments = static_cast<int64_t>(chosen.size());
   gym.count = (o.count + environments - 1) / environments;
@@ -161,6 +168,7 @@ EvalResult evaluate(EvalFlags& f) {
   reason::AnswerLog now;
   const std::unique_ptr<reason::ProblemSource> problems = f.problems();
   EvalResult r;
+  const auto* of_gym = dynamic_cast<const reason::GymProblems*>(problems.get());
   r.scores = reason::evaluate_levels(m.evaluated(), f.o, *problems, [&](const reason::GradedAnswer& a) {
     ++asked, rights += a.right;
     if (live) fmt::print(stderr, "\r{} of {} problems, {} right ", asked, f.all(), rights);
@@ -172,6 +180,7 @@ EvalResult evaluate(EvalFlags& f) {
     fmt::print(log, "{}\n", j.dump());
   });
   if (live) fmt::print(stderr, "\n");
+  if (of_gym) tell_few("eval", *of_gym);
   if (log && std::fclose(log) != 0) fail("cannot write {}", f.log);
   if (earlier) r.pairs = reason::compare(*earlier, now);
   return r;
@@ -189,19 +198,21 @@ Json scores_json(const EvalFlags& f, const EvalResult& r) {
   return j;
 }
 
-void print_row(const std::string& name, const reason::Score& s, bool many) {
-  fmt::print("{:<12} {:6} {}", name, s.asked, share_text(s.right, s.asked));
+void print_row(const std::string& name, size_t width, const reason::Score& s, bool many) {
+  fmt::print("{:<{}} {:6} {}", name, width, s.asked, share_text(s.right, s.asked));
   if (many) fmt::print("  {:5.1f} %", 100 * s.candidates_right / static_cast<double>(s.asked));
   fmt::print("\n");
 }
 
 void print_scores(const EvalFlags& f, const EvalResult& r) {
   const reason::CurriculumScores& s = r.scores;
-  fmt::print("{:<12} {:>6} {:>7}  {:<14}{}\n", f.o.plan.name(), "asked", "right", "95 % interval",
+  size_t width = std::max<size_t>(12, f.o.plan.name().size());
+  for (const auto& [k, score] : s.by_kind) width = std::max(width, k.size());
+  fmt::print("{:<{}} {:>6} {:>7}  {:<14}{}\n", f.o.plan.name(), width, "asked", "right", "95 % interval",
              f.many() ? "  per candidate" : "");
-  for (const auto& [l, score] : s.by_level) print_row(fmt::format("level {}", l), score, f.many());
-  for (const auto& [k, score] : s.by_kind) print_row(k, score, f.many());
-  print_row("all", s.all, f.many());
+  for (const auto& [l, score] : s.by_level) print_row(fmt::format("level {}", l), width, score, f.many());
+  for (const auto& [k, score] : s.by_kind) print_row(k, width, score, f.many());
+  print_row("all", width, s.all, f.many());
   fmt::print("{} tokens generated in {:.1f} s, {:.0f} per problem; {} problems without an answer\n", s.new_tokens,
              s.seconds, static_cast<double>(s.new_tokens) / static_cast<double>(s.all.asked), s.unfinished);
   if (r.pairs) fmt::print("against {}: {}\n", f.against, r.pairs->text());

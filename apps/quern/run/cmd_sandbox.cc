@@ -1,17 +1,25 @@
 // quern sandbox: runs one untrusted command, isolated and limited; its output becomes the output of this process.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 
 #include "apps/quern/cli/args.h"
-#include "apps/quern/cli/standard_input.h"
+#include "apps/quern/cli/standard_output.h"
 #include "apps/quern/cli/verbs.h"
 #include "quern/base/json.h"
-#include "quern/base/mmap.h"
+#include "quern/sandbox/isolated_process.h"
 #include "quern/sandbox/sandbox.h"
 
 namespace quern::cli {
 namespace {
 
-constexpr int kTimeStatus = 124, kKilledStatus = 137;  // as timeout(1) and shells have them
+// As timeout(1) and shells have them.
+constexpr int kTimeStatus = 124, kCannotRunStatus = 126, kNotFoundStatus = 127, kKilledStatus = 137;
 
 int exit_status(const sandbox::Result& r) {
   switch (r.end) {
@@ -34,8 +42,21 @@ void print_json(const sandbox::Result& r) {
   j.set("stdout", r.out), j.set("stderr", r.err);
   j.set("truncated", r.end == sandbox::End::output);
   j.set("wall_s", r.wall_s), j.set("cpu_s", r.cpu_s);
-  j.set("peak_memory_mib", static_cast<double>(r.peak_memory) / (1 << 20));
+  j.set("peak_memory_mib", static_cast<double>(r.peak_memory) / (1 << 20)), j.set("error", Json());
   fmt::print("{}\n", j.dump());
+}
+
+// Nothing was run: the same keys, and why.
+int tell_not_run(const std::string& why, int status, bool json) {
+  if (json) {
+    Json j = Json::object();
+    j.set("ended", "not started"), j.set("status", Json()), j.set("signal", Json());
+    j.set("stdout", ""), j.set("stderr", ""), j.set("truncated", false);
+    j.set("wall_s", 0), j.set("cpu_s", 0), j.set("peak_memory_mib", 0), j.set("error", why);
+    fmt::print("{}\n", j.dump());
+  }
+  fmt::print(stderr, "quern: {}\n", why);
+  return status;
 }
 
 void tell_limit(const sandbox::Result& r, const sandbox::Limits& l) {
@@ -53,20 +74,25 @@ void tell_limit(const sandbox::Result& r, const sandbox::Limits& l) {
   }
 }
 
-}  // namespace
+sandbox::Descriptor open_input(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a named pipe may have no writer yet
+  if (fd < 0) fail("--stdin {}: {}", path, std::strerror(errno));
+  if (std::filesystem::is_directory(path)) fail("--stdin {}: it is a folder", path);
+  return sandbox::Descriptor(fd);
+}
 
-int cmd_sandbox(Words args) {
+// How it was called.
+struct SandboxFlags {
   sandbox::Policy policy;
-  sandbox::Limits& l = policy.limits;
   std::vector<std::string> command, read;
   std::string input;
   bool json = false;
+  bool parse(Words args);  // false: it was a call for help
+};
+
+bool SandboxFlags::parse(Words args) {
   Args a("sandbox", "run an untrusted command in Linux namespaces, with limits");
-  a.flag("--seconds S", l.seconds, "limit of the wall clock, and of the CPU time of all processes together")
-      .flag("--memory-mib MIB", l.memory_mib, "memory limit of all processes together")
-      .flag("--processes N", l.processes, "maximum number of processes and threads")
-      .flag("--output-mib MIB", l.output_mib, "maximum size of stdout and stderr together")
-      .flag("--disk-mib MIB", l.disk_mib, "size of /tmp, /work and /dev/shm together")
+  a.settings(policy.limits)
       .flag("--read DIR", read, "make a folder visible at the same path, read-only (repeatable)")
       .flag("--stdin FILE", input, "standard input of the command; - is that of this process [empty]")
       .json(json, "the result and the output as one JSON object")
@@ -74,21 +100,53 @@ int cmd_sandbox(Words args) {
       .note(
           "Write -- before COMMAND. Its folder is /work, empty at first; it has no network. Exit status: that of "
           "the\n"
-          "command, 128 + N after signal N, 124 after --seconds, 137 after another limit, 1 if the system does not\n"
-          "permit isolation; then nothing is run. docs/sandbox.md says what it protects from.");
-  if (!a.parse(args)) return 0;
+          "command, 128 + N after signal N, 124 after --seconds, 137 after another limit, 126 if COMMAND cannot be\n"
+          "executed, 127 if it is not found, 1 if the system does not permit isolation; then nothing is run.\n"
+          "docs/sandbox.md says what it protects from.");
+  try {
+    if (!a.parse(args)) return false;
+  } catch (const UsageError& e) {
+    const bool marked = std::ranges::find(args, "--") != args.end();
+    if (command.empty() || marked) throw;
+    throw UsageError(
+        fmt::format("{}; write -- before the command: quern sandbox [flags] -- {} …", e.what(), command.front()));
+  }
   if (command.empty()) throw UsageError("quern sandbox: no command is given: quern sandbox [flags] -- COMMAND …");
+  a.check(policy.limits);
+  if (std::ranges::find(read, "") != read.end())
+    throw UsageError("quern sandbox: --read '': expected the path of a folder");
   policy.read.assign(read.begin(), read.end());
-  sandbox::Command c{.argv = command};
-  if (!input.empty()) c.input = input == "-" ? standard_input() : read_file(input);
-  const sandbox::Result r = sandbox::run(policy, c);
-  if (json) {
+  return true;
+}
+
+}  // namespace
+
+int cmd_sandbox(Words args) {
+  SandboxFlags f;
+  if (!f.parse(args)) return 0;
+  sandbox::Command c{.argv = f.command};
+  sandbox::Descriptor file;
+  if (f.input == "-") {
+    if (::fcntl(STDIN_FILENO, F_GETFD) < 0) fail("--stdin -: standard input is closed");
+    c.input_descriptor = STDIN_FILENO;
+  } else if (!f.input.empty()) {
+    file = open_input(f.input);
+    c.input_descriptor = file.get();
+  }
+  sandbox::Result r;
+  try {
+    r = sandbox::run(f.policy, c);
+  } catch (const sandbox::CommandError& e) {
+    return tell_not_run(e.what(), e.reason == ENOENT ? kNotFoundStatus : kCannotRunStatus, f.json);
+  } catch (const Error& e) {
+    return tell_not_run(e.what(), 1, f.json);
+  }
+  if (f.json) {
     print_json(r);
   } else {
-    std::fwrite(r.out.data(), 1, r.out.size(), stdout);
-    std::fflush(stdout);
     std::fwrite(r.err.data(), 1, r.err.size(), stderr);
-    tell_limit(r, l);
+    tell_limit(r, f.policy.limits);
+    write_output(r.out);
   }
   return exit_status(r);
 }

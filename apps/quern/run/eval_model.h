@@ -6,6 +6,7 @@
 #include "apps/quern/models/context.h"
 #include "quern/models/model.h"
 #include "quern/reason/evaluation.h"
+#include "quern/reason/gym_eval.h"
 
 namespace quern::cli {
 
@@ -18,5 +19,12 @@ struct LoadedModel {
 
 // `name`: a folder, or a model that ships with Quern. Its stop tokens go into `generate`.
 LoadedModel load_to_evaluate(const std::string& name, const WeightFlags& weights, infer::GenerateOptions& generate);
+
+// Throws UsageError where no answer can be sampled with what was given, before a model is loaded and asked.
+void check_sampling(const char* verb, const Args& a, const GivenSettings<infer::GenerateOptions>& given);
+// Throws Error where a model of that name is not there, saying what is expected.
+void check_model_name(const std::string& name);
+// Says on stderr at which difficulties fewer problems were asked than were asked for.
+void tell_few(const char* verb, const reason::GymProblems& problems);
 
 }  // namespace quern::cli
