@@ -157,7 +157,7 @@ class AnswerParser {
       const Tokens inside = t.subspan(1, t.size() - 2);
       const std::vector<Tokens> pieces =
           split(inside, [&](size_t i) { return inside[i].is(",") || inside[i].is(";"); });
-      if (pieces.size() > 1) {
+      if (pieces.size() > 1 || t[0].is("[")) {  // [5] is a list of one, (5) is 5
         MathAnswer out{.kind = Kind::tuple, .brackets = t[0].text + t.back().text};
         for (Tokens p : pieces) out.parts.push_back(any(p));
         return out;

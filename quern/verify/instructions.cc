@@ -84,8 +84,9 @@ InstructionCheck avoids(const Json& e) {
 InstructionCheck in_case(const Json& e, void (*convert)(std::string&), const char* complaint) {
   check_fields(e, {"kind"});
   return [convert, complaint](std::string_view s) -> Complaint {
-    std::string converted(s);
-    convert(converted);
+    std::string converted(s), upper(s), lower(s);
+    convert(converted), text::unicode_uppercase(upper), text::unicode_lowercase(lower);
+    if (upper == lower) return "no letter is in the reply";
     if (converted == s) return {};
     return complaint;
   };
@@ -106,6 +107,20 @@ InstructionCheck plain(const Json& e, bool (*holds)(std::string_view), const cha
     if (holds(s)) return {};
     return complaint;
   };
+}
+
+bool touches_word(std::string_view before, std::string_view after) {
+  const auto in_word = [](char32_t c) { return text::unicode_is_letter(c) || text::unicode_is_number(c); };
+  return !before.empty() && !after.empty() && in_word(text::utf8_before(before, before.size()).cp) &&
+         in_word(text::utf8_at(after, 0).cp);
+}
+
+bool begins_with_words(std::string_view s, std::string_view t) {
+  return s.starts_with(t) && !touches_word(t, s.substr(t.size()));
+}
+
+bool ends_with_words(std::string_view s, std::string_view t) {
+  return s.ends_with(t) && !touches_word(s.substr(0, s.size() - t.size()), t);
 }
 
 bool is_quoted(std::string_view s) {
@@ -197,16 +212,8 @@ const std::map<std::string, Make>& makers() {
       {"avoids", avoids},
       {"upper_case", [](const Json& e) { return in_case(e, text::unicode_uppercase, "a letter is not upper case"); }},
       {"lower_case", [](const Json& e) { return in_case(e, text::unicode_lowercase, "a letter is not lower case"); }},
-      {"starts_with",
-       [](const Json& e) {
-         return at_an_end(
-             e, [](std::string_view s, std::string_view t) { return s.starts_with(t); }, "start");
-       }},
-      {"ends_with",
-       [](const Json& e) {
-         return at_an_end(
-             e, [](std::string_view s, std::string_view t) { return s.ends_with(t); }, "end");
-       }},
+      {"starts_with", [](const Json& e) { return at_an_end(e, begins_with_words, "start"); }},
+      {"ends_with", [](const Json& e) { return at_an_end(e, ends_with_words, "end"); }},
       {"quoted", [](const Json& e) { return plain(e, is_quoted, "the reply is not in double quotes"); }},
       {"no_commas",
        [](const Json& e) {

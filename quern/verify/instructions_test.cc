@@ -172,5 +172,22 @@ TEST(Language, IsThatOfTheDeclarationOfHumanRights) {
   EXPECT_EQ(script_of("123"), "");
 }
 
+TEST(Instructions, CountWholeWords) {
+  const auto follows = [](const std::string& instruction, const std::string& reply) {
+    return judge(Json::parse(R"({"verifier": "instructions", "instructions": [)" + instruction + "]}"), reply)
+               .reward == 1;
+  };
+  const std::string hi = R"({"kind": "starts_with", "text": "Hi"})", end = R"({"kind": "ends_with", "text": "all"})",
+                    upper = R"({"kind": "upper_case"})", highlight = R"({"kind": "highlights"})",
+                    two = R"({"kind": "sentences", "exactly": 2})";
+  EXPECT_TRUE(follows(hi, "Hi, you") && follows(hi, "Hi") && follows(end, "for all"));
+  EXPECT_FALSE(follows(hi, "Hiding") || follows(end, "small"));
+  EXPECT_TRUE(follows(upper, "A 1"));
+  EXPECT_FALSE(follows(upper, "123") || follows(upper, "a"));
+  EXPECT_TRUE(follows(highlight, "so *this* is 2*3"));
+  EXPECT_FALSE(follows(highlight, "2*3*4"));
+  EXPECT_TRUE(follows(two, "He is from the U.S. and Mr. Ray is, e.g. in May, not. Yes."));
+}
+
 }  // namespace
 }  // namespace quern::verify

@@ -88,20 +88,6 @@ TEST(MathVerifier, AcceptsWhatIsEqual) {
                         {"0.1+0.2", "0.3"},
                         {"abc", "c b a"},
                         {"z*y*x", "xyz"},
-                        {"7", "3+4=7"},
-                        {"7", "x = 3+4 = 7"},
-                        {"12", "= 12"},
-                        {"5", "5 = x"},
-                        {"x = 5", "5 = x"},
-                        {"x^2+2x+1", "f(x) = (x+1)^2 = x^2+2x+1"},
-                        {"\\alpha+1", "α+1"},
-                        {"\\theta", "θ"},
-                        {"1/2", "½"},
-                        {"7/4", "1¾"},
-                        {"1/2", "1⁄2"},
-                        {"10", "\\binom{5}{2}"},
-                        {"10", "\\dbinom52"},
-                        {"118264581564861424", "\\binom{60}{30}"},
                         {"5", "**Answer: 5**"},
                         {"5", "*Answer: 5*"},
                         {"5", "__Answer:__ 5"}}) {
@@ -154,6 +140,8 @@ TEST(MathVerifier, RefusesWhatIsNot) {
                         {"4", "2x+y = 4"},
                         {"5", "5 = 5 = x = 6"},
                         {"7", "7 ="},
+                        {"5", "[5]"},
+                        {"[5]", "5"},
                         {"\\alpha+1", "β+1"},
                         {"2", "\\binom{5}{-2}"},
                         {"3/4", "1¾"},
@@ -244,6 +232,26 @@ TEST(MathVerifier, DoesNotMixNames) {
                         {"x = 1, x = 2", "x=1, y=2"},
                         {"x = 1, x = 2", "y=\\{1, 2\\}"}})
     EXPECT_EQ(math(c.expected, c.reply).reward, 0) << c.expected << " and " << c.reply;
+}
+
+TEST(MathVerifier, ReadsClosingEquationsAndCharacters) {
+  for (const Case& c : {Case{"7", "3+4=7"},
+                        {"[5]", "[ 5 ]"},
+                        {"5", "(5)"},
+                        {"7", "x = 3+4 = 7"},
+                        {"12", "= 12"},
+                        {"5", "5 = x"},
+                        {"x = 5", "5 = x"},
+                        {"x^2+2x+1", "f(x) = (x+1)^2 = x^2+2x+1"},
+                        {"\\alpha+1", "α+1"},
+                        {"\\theta", "θ"},
+                        {"1/2", "½"},
+                        {"7/4", "1¾"},
+                        {"1/2", "1⁄2"},
+                        {"10", "\\binom{5}{2}"},
+                        {"10", "\\dbinom52"},
+                        {"118264581564861424", "\\binom{60}{30}"}})
+    EXPECT_EQ(math(c.expected, c.reply).reward, 1) << c.expected << " and " << c.reply;
 }
 
 TEST(MathVerifier, NamesTheCharacterThatItDoesNotKnow) {

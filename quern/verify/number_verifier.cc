@@ -1,5 +1,6 @@
 // "number": {"answer": text or number, "relative": R [1e-9], "absolute": A [0], "unit": "required" | "optional"}. Right
 // within either tolerance of the expected value; units of one dimension are converted.
+#include <cctype>
 #include <cmath>
 
 #include "quern/verify/answer_text.h"
@@ -11,6 +12,16 @@ namespace quern::verify {
 namespace {
 
 long double base_value(const Quantity& q, const Unit& u) { return (q.number + u.offset) * u.factor; }
+
+// Without a name of one letter, with or without an index, and "=": "x = 5", "v_0 = 3 m/s".
+std::string_view without_name(std::string_view s) {
+  const size_t equals = s.find('=');
+  if (equals == s.npos) return s;
+  const std::string_view name = trimmed(s.substr(0, equals));
+  const bool letter = !name.empty() && std::isalpha(static_cast<unsigned char>(name[0])) != 0;
+  const bool is_name = letter && (name.size() == 1 || (name[1] == '_' && name.size() <= 4));
+  return is_name ? bare_answer(s.substr(equals + 1)) : s;
+}
 
 class NumberVerifier : public Verifier {
  public:
@@ -29,7 +40,7 @@ class NumberVerifier : public Verifier {
   Verdict judge(std::string_view reply) const override {
     const std::string found = stated_answer(reply);
     if (found.empty()) return {0, "no answer"};
-    const auto q = read_quantity(found);
+    const auto q = read_quantity(without_name(found));
     if (!q) return {0, "the answer is not one number with or without a known unit"};
     if (q->unit && !expected_.unit) return {0, "a unit that was not asked for"};
     if (!q->unit && expected_.unit && !unit_optional_) return {0, "the unit is missing"};

@@ -24,7 +24,9 @@ std::string plain_text(std::string_view text, const PlainTextOptions& o) {
     const std::string_view c = std::string_view(s).substr(i, len);
     i += len;
     if (o.punctuation == Punctuation::ignored && text::unicode_is_punct(cp)) continue;
-    if (!text::unicode_is_space(cp) || o.space == Space::kept)
+    if (cp == 0x2018 || cp == 0x2019)  // typographic apostrophes
+      out += '\'';
+    else if (!text::unicode_is_space(cp) || o.space == Space::kept)
       out += c;
     else if (o.space == Space::collapsed && !out.empty() && out.back() != ' ')
       out += ' ';

@@ -45,6 +45,10 @@ bool is_abbreviation(std::string_view before) {
   const size_t blank = before.find_last_of(" \t\n(\"'");
   const std::string_view word = blank == before.npos ? before : before.substr(blank + 1);
   if (word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z' && word[0] != 'I') return true;
+  bool letters = word.size() >= 3 && word.size() % 2 == 1;  // U.S, e.g
+  for (size_t i = 0; i < word.size() && letters; ++i)
+    letters = i % 2 == 1 ? word[i] == '.' : std::isalpha(static_cast<unsigned char>(word[i])) != 0;
+  if (letters) return true;
   const std::string lower = lower_case(word);
   return word.size() <= 6 && std::ranges::find(kAbbreviations, lower) != kAbbreviations.end();
 }
@@ -138,8 +142,9 @@ int64_t count_highlights(std::string_view s) {
       if (end == line.npos) break;
       const size_t closing = std::min(line.find_first_not_of('*', end), line.size()) - end;
       const std::string_view inside = line.substr(begin, end - begin);
+      const bool inside_word = at > 0 && std::isalnum(static_cast<unsigned char>(line[at - 1])) != 0;  // 2*3*4
       const bool tight = !inside.empty() && trimmed(inside).size() == inside.size();
-      if (stars <= 2 && closing == stars && tight) {
+      if (stars <= 2 && closing == stars && tight && !inside_word) {
         ++n, at = end + closing;
       } else {
         at = end;

@@ -28,7 +28,9 @@ class ExactVerifier : public Verifier {
     const std::string found = extract_answer(reply);
     if (found.empty()) return {0, "no answer"};
     if (found.size() > kMaxAnswer) return {0, "the answer is too long"};
-    for (const std::string& given : {plain(found), plain(bare_answer(found))})
+    const StatedAnswer stated = stated_answers(reply);
+    for (const std::string& given :
+         {plain(found), plain(bare_answer(found)), plain(stated.whole), plain(stated.claim)})
       if (std::ranges::find(right_, given) != right_.end()) return {1, "the answer is right"};
     return {0, "the answer is another text"};
   }
@@ -64,6 +66,20 @@ std::vector<std::string> items_of(std::string_view text, const PlainTextOptions&
   return out;
 }
 
+// "1, 2, and 3": the word before the last item is none of it.
+void leave_out_and(std::vector<std::string>& items) {
+  if (items.size() > 1 && items.back().starts_with("and ")) items.back().erase(0, 4);
+}
+
+// "a and b": the last item as two, for a list that has one more.
+void part_at_and(std::vector<std::string>& items) {
+  const size_t at = items.back().rfind(" and ");
+  if (at == std::string::npos) return;
+  std::string last = items.back().substr(at + 5);
+  items.back().erase(at);
+  items.push_back(std::move(last));
+}
+
 enum class Order { counts, ignored };
 
 class ListVerifier : public Verifier {
@@ -78,6 +94,7 @@ class ListVerifier : public Verifier {
       }
     } else {
       right_ = items_of(text_field(e, "answer"), options_);
+      leave_out_and(right_);
     }
     if (right_.empty()) fail("field 'answer': expected at least one item");
     if (order_ == Order::ignored) {
@@ -91,6 +108,8 @@ class ListVerifier : public Verifier {
     if (found.size() > kMaxAnswer) return {0, "the answer is too long"};
     std::vector<std::string> given = items_of(found, options_);
     if (given.empty()) return {0, "no answer"};
+    if (given != right_) leave_out_and(given);
+    if (given.size() + 1 == right_.size()) part_at_and(given);
     if (order_ == Order::ignored) {
       std::ranges::sort(given);
       if (std::ranges::adjacent_find(given) != given.end()) return {0, "the answer names something twice"};

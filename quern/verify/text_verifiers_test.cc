@@ -220,6 +220,36 @@ TEST(ListVerifier, ComparesInOrder) {
   EXPECT_THROW(judge(Json::parse(R"({"verifier": "list", "answer": ["a, b"]})"), "a"), Error);
 }
 
+TEST(ListVerifier, ReadsAnd) {
+  const std::string three = R"({"verifier": "list", "answer": ["1", "2", "3"]})",
+                    two = R"({"verifier": "list", "answer": ["a", "b"]})",
+                    one = R"({"verifier": "set", "answer": ["salt and pepper", "oil"]})";
+  for (const char* right : {"1, 2, and 3", "1, 2 and 3", "1, 2, 3,"})
+    EXPECT_EQ(judged(three, right).reward, 1) << right;
+  for (const char* wrong : {"1 and 2 and 3", "1, 2, and 4", "1, and 2, 3", "1, 2, or 3", "1, 2, 3, and"})
+    EXPECT_EQ(judged(three, wrong).reward, 0) << wrong;
+  for (const char* right : {"a and b", "a, and b", "a, b,"}) EXPECT_EQ(judged(two, right).reward, 1) << right;
+  for (const char* wrong : {"b and a", "a or b", "aand b", "a and b and b"})
+    EXPECT_EQ(judged(two, wrong).reward, 0) << wrong;
+  for (const char* right : {"salt and pepper, oil", "oil and salt and pepper"})
+    EXPECT_EQ(judged(one, right).reward, *right == 's' ? 1 : 0) << right;
+  EXPECT_EQ(judged(R"({"verifier": "list", "answer": "1, 2, and 3"})", "1, 2, 3").reward, 1);
+}
+
+TEST(ExactVerifier, ReadsStatementsAndApostrophes) {
+  const std::string paris = R"({"verifier": "exact", "answer": "Paris"})";
+  for (const char* right :
+       {"The answer is Paris.", "So the answer is **Paris**.", "The answer is Paris.\nI hope it helps!",
+        "The answer is Paris because it is the capital."})
+    EXPECT_EQ(judged(paris, right).reward, 1) << right;
+  for (const char* wrong : {"The answer is Rome.", "The answer is Paris or Rome.", "The answer is Paris. Or Rome.",
+                            "The answer is not Paris."})
+    EXPECT_EQ(judged(paris, wrong).reward, 0) << wrong;
+  const std::string quote = R"({"verifier": "exact", "answer": "Don't stop"})";
+  EXPECT_EQ(judged(quote, "don\u2019t stop").reward, 1);
+  EXPECT_EQ(judged(quote, "dont stop").reward, 0);
+}
+
 TEST(ListVerifier, AgreesWithASecondReading) {
   const auto list = make_verifier(Json::parse(R"({"verifier": "list", "answer": ["ab", "ba", "a b"]})"));
   const auto set = make_verifier(Json::parse(R"({"verifier": "set", "answer": ["ab", "ba", "a b"]})"));

@@ -68,6 +68,8 @@ const UnitTable& symbols() {
                                   {"hr", {{3600, 0, kTime}}},
                                   {"hrs", {{3600, 0, kTime}}},
                                   {"sec", {{1, 0, kTime}}},
+                                  {"secs", {{1, 0, kTime}}},
+                                  {"mins", {{60, 0, kTime}}},
                                   {"d", {{86400, 0, kTime}}},
                                   {"B", {{1, 0, kBytes}, Prefixes::bytes}},
                                   {"bit", {{0.125L, 0, kBytes}, Prefixes::bytes}},
@@ -248,6 +250,20 @@ std::optional<long double> read_power_of_ten(std::string_view& s) {
   return std::pow(10.0L, static_cast<long double>(n));
 }
 
+// \frac{m}{s} as m/s, where the lower part is one factor. A number before it stays apart: 2\frac{1}{2} is not 21/2.
+std::string with_slashes(std::string s) {
+  constexpr std::string_view kFrac = "\\frac{";
+  const size_t at = s.find(kFrac), inside = at + kFrac.size();
+  const auto above = at == s.npos ? std::nullopt : closing_brace(s, inside);
+  if (!above || *above + 1 >= s.size() || s[*above + 1] != '{') return s;
+  const auto below = closing_brace(s, *above + 2);
+  if (!below) return s;
+  const std::string upper(trimmed(std::string_view(s).substr(inside, *above - inside))),
+      lower(trimmed(std::string_view(s).substr(*above + 2, *below - *above - 2)));
+  if (upper.find('/') != upper.npos || lower.find_first_of("/* ") != lower.npos) return s;
+  return s.substr(0, at) + " " + upper + "/" + lower + s.substr(*below + 1);
+}
+
 // The usual spellings in one: signs in ASCII, no LaTeX around units.
 std::string plain_quantity(std::string_view text) {
   std::string s(text);
@@ -263,6 +279,7 @@ std::string plain_quantity(std::string_view text) {
       if (!close) break;
       s.replace(*close, 1, " "), s.replace(at, command.size(), " ");
     }
+  s = with_slashes(std::move(s));
   return replaced(replaced(std::move(s), "° C", "°C"), "° F", "°F");
 }
 
