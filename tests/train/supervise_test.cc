@@ -154,9 +154,7 @@ TEST_F(Supervise, AStoppedProcessIsHungAndReplaced) {
 TEST_F(Supervise, MpiRanksThatAreLostAreDoneWithout) {
   if (!comm::mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
   ASSERT_EQ(run(heard("whole", {})), 0) << said("whole");
-  // A second between its SIGTERM and its SIGKILL is too short for ranks of a busy machine to say that they were told to end.
-  const std::string allow =
-      "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_odls_base_sigkill_timeout=10; ";
+  const std::string allow = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; ";
   train::ChildProcess c(heard("run",
                               {"--ranks", "3", "--supervise", "--launcher", "mpirun --oversubscribe -n {ranks}",
                                "--set", "supervise.heartbeat_s=5"},
@@ -182,9 +180,7 @@ TEST_F(Supervise, MpiRanksThatAreLostAreDoneWithout) {
 
 TEST_F(Supervise, ASlowRankIsNamed) {
   if (!comm::mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
-  // A second between its SIGTERM and its SIGKILL is too short for ranks of a busy machine to say that they were told to end.
-  const std::string allow =
-      "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_odls_base_sigkill_timeout=10; ";
+  const std::string allow = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; ";
   train::ChildProcess c(heard("run",
                               {"--ranks", "2", "--supervise", "--launcher", "mpirun --oversubscribe -n {ranks}",
                                "--set", "supervise.heartbeat_s=20", "--set", "supervise.slow_steps=8", "--set",
