@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
+#include <sstream>
 
 #include "quern/base/error.h"
 #include "quern/base/json.h"
@@ -83,9 +83,11 @@ int run_probe(const std::string& name) {
   return escaped("no probe has this name");
 }
 
+// Empty where the file cannot be read to its end: a process's files go while they are read.
 std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  return text << in.rdbuf() ? text.str() : "";
 }
 
 bool has_word(const std::string& command_line, const std::string& word) {

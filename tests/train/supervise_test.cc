@@ -31,7 +31,8 @@ const std::vector<std::string> kLong = {"--set", "phase.0.steps=240", "--set", "
 bool alive(pid_t pid) {
   const fs::path stat = fmt::format("/proc/{}/stat", pid);
   std::ifstream in(stat);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text;
+  std::getline(in, text);  // nothing where the process went while it was read
   const size_t name = text.rfind(')');
   return name != text.npos && text.size() > name + 2 && text[name + 2] != 'Z';
 }
