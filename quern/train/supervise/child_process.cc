@@ -71,12 +71,15 @@ int ChildProcess::end(double patience_s) {
   return *status_;
 }
 
-void kill_own_kind(pid_t pid) {
-  if (pid <= 1 || pid == ::getpid()) return;
+bool is_own_kind(pid_t pid) {
   std::error_code no_mine, no_theirs;
   const auto mine = std::filesystem::read_symlink("/proc/self/exe", no_mine);
   const auto theirs = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), no_theirs);
-  if (!no_mine && !no_theirs && mine == theirs) ::kill(pid, SIGKILL);
+  return !no_mine && !no_theirs && mine == theirs;
+}
+
+void kill_own_kind(pid_t pid) {
+  if (pid > 1 && pid != ::getpid() && is_own_kind(pid)) ::kill(pid, SIGKILL);
 }
 
 }  // namespace quern::train

@@ -26,7 +26,9 @@ class ChildProcess {
   std::optional<int> status_;
 };
 
-// SIGKILL to a process that is this same program; anything else that has the number by now is left alone.
+// Whether the process runs and is this same program; a dead one whose parent has not asked for it does not run.
+bool is_own_kind(pid_t pid);
+// SIGKILL to such a process; anything else that has the number by now is left alone.
 void kill_own_kind(pid_t pid);
 
 }  // namespace quern::train

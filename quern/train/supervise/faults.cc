@@ -121,24 +121,35 @@ std::optional<Finding> RankWatch::slow(const std::vector<RankState>& ranks) {
   return std::nullopt;
 }
 
+void RankWatch::look_for_processes(const std::vector<int>& there) {
+  if (!gone_first_.empty()) return;
+  for (const int rank : there_)
+    if (std::find(there.begin(), there.end(), rank) == there.end()) gone_first_.push_back(rank);
+  there_ = there;
+}
+
 double RankWatch::quiet_s(double now) const {
   double last = -1;
   for (const auto& [rank, s] : seen_) last = std::max(last, std::max(s.pulse_at, s.sequence_at));
   return last < 0 ? 0 : now - last;
 }
 
-Finding classify_exit(const std::vector<RankState>& ranks, int status) {
+Finding classify_exit(const std::vector<RankState>& ranks, int status, const std::vector<int>& gone_first) {
   Finding f{Fault::failed, {}, furthest(ranks), {}};
   if (ranks.empty()) {
     f.text = fmt::format("it ended {} before any rank had begun", how_it_ended(status));
     return f;
   }
   const RankState* said = nullptr;
-  std::vector<int> silent;
+  std::vector<int> silent, silent_first;
+  bool first_said = false;
   for (const RankState& r : ranks) {
-    if (r.end == RankEnd::running) silent.push_back(r.rank);
+    const bool first = std::find(gone_first.begin(), gone_first.end(), r.rank) != gone_first.end();
+    if (r.end == RankEnd::running) (first ? silent_first : silent).push_back(r.rank);
+    first_said |= first && r.end == RankEnd::failed;
     if (r.end == RankEnd::failed && (!said || (r.bad_numbers && !said->bad_numbers))) said = &r;
   }
+  if (!silent_first.empty() || first_said) silent = silent_first;
   if (said && (said->bad_numbers || says_disk_full(said->text))) {
     f.fault = said->bad_numbers ? Fault::bad_numbers : Fault::disk_full;
     f.ranks = {said->rank}, f.text = said->text;

@@ -35,6 +35,10 @@ class RankWatch {
   // Every so often, with a clock that never goes back. hung ends an attempt; slow is told once a rank.
   std::optional<Finding> look(const std::vector<RankState>& ranks, double now);
   double quiet_s(double now) const;  // since anything changed in any rank
+  // As often as look, with the ranks whose processes are there. A launcher ends the others when it misses one, and may
+  // kill them before they can say so: the ranks that went first are the ones that were lost.
+  void look_for_processes(const std::vector<int>& there);
+  const std::vector<int>& gone_first() const { return gone_first_; }
 
  private:
   struct Seen {
@@ -51,9 +55,10 @@ class RankWatch {
   std::map<int, Seen> seen_;
   double last_look_ = -1;
   int64_t compared_ = 0;  // the step whose times were compared last
+  std::vector<int> there_, gone_first_;
 };
 
-// How an attempt ended that was not told to: status as waitpid gives it.
-Finding classify_exit(const std::vector<RankState>& ranks, int status);
+// How an attempt ended that was not told to: status as waitpid gives it; gone_first as RankWatch knows it.
+Finding classify_exit(const std::vector<RankState>& ranks, int status, const std::vector<int>& gone_first = {});
 
 }  // namespace quern::train

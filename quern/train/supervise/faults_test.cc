@@ -36,7 +36,25 @@ TEST(JudgeEnd, TheRankThatLeftNoWordWasKilled) {
   EXPECT_EQ(f.step, 7);
   EXPECT_NE(f.text.find("compute"), std::string::npos) << f.text;
   EXPECT_EQ(classify_exit(ranks(2), kKilled).ranks, (std::vector{0, 1}));
+  EXPECT_EQ(classify_exit(ranks(2), kKilled, {1}).ranks, std::vector{1}) << "the launcher killed the other one";
+  EXPECT_EQ(classify_exit(ranks(2), kKilled, {5}).ranks, (std::vector{0, 1}));
   EXPECT_NE(classify_exit(ranks(2), kKilled).text.find("signal 9"), std::string::npos);
+}
+
+TEST(JudgeEnd, TheFirstToGoIsBelievedWhenTheLauncherKillsTheOthers) {
+  auto v = ranks(3);
+  v[1].end = RankEnd::failed, v[1].text = "the data contains token 9";
+  EXPECT_EQ(classify_exit(v, kCode1, {1}).fault, Fault::failed);
+  EXPECT_EQ(classify_exit(v, kCode1, {1}).text, "the data contains token 9");
+  EXPECT_EQ(classify_exit(v, kCode1, {2}).ranks, std::vector{2});
+
+  RankWatch w{SupervisePolicy{}};
+  w.look_for_processes({});
+  w.look_for_processes({0, 1, 2});
+  EXPECT_TRUE(w.gone_first().empty());
+  w.look_for_processes({0, 2});
+  w.look_for_processes({});
+  EXPECT_EQ(w.gone_first(), std::vector{1});
 }
 
 TEST(JudgeEnd, WordsAreBelieved) {

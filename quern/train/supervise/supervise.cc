@@ -133,6 +133,7 @@ class Supervisor {
       const std::vector<RankState> ranks = read_heartbeats(heartbeats());
       const double now = steady_seconds();
       std::optional<Finding> f = watch.look(ranks, now);
+      watch.look_for_processes(there(ranks));
       see_progress(ranks, now);
       if (o_.interrupted() && !told) told = true, child.signal(SIGINT);
       if (status) {
@@ -142,7 +143,7 @@ class Supervisor {
         }
         failed_at_ = now - watch.quiet_s(now);
         if (told) fail("interrupted; the run can be resumed");
-        return classify_exit(ranks, *status);
+        return classify_exit(ranks, *status, watch.gone_first());
       }
       if (f && f->fault == Fault::slow) {
         Json s = at(f->step);
@@ -158,6 +159,13 @@ class Supervisor {
       }
       std::this_thread::sleep_for(kLook);
     }
+  }
+
+  static std::vector<int> there(const std::vector<RankState>& ranks) {
+    std::vector<int> v;
+    for (const RankState& r : ranks)
+      if (is_own_kind(r.pid)) v.push_back(r.rank);
+    return v;
   }
 
   void see_progress(const std::vector<RankState>& ranks, double now) {
