@@ -1,6 +1,7 @@
-// quern bench host|kernels|mixers|model|batch|speculative|prefix|test-time|draft|train|tree-attention
+// quern bench host|kernels|products|mixers|model|batch|speculative|prefix|test-time|draft|train|tree-attention
 //   host:           what this machine is and can do (bandwidth roofline, register-only compute peaks, thread wake-up latency)
 //   kernels:        every kernel's bench case, each result with its ratio to the peak measured next to it
+//   products:       matrix products as chosen for this machine, beside every other kind of instructions it has
 //   model:          prefill and decode speed of a whole model, against the bf16 peak and the read bandwidth
 //   batch:          throughput of many sequences at once
 //   speculative:    cost of draft tokens in a step, and what speculative decoding gains (formerly: rows)
@@ -14,6 +15,7 @@
 //                   after a long context, softmax and memories of fixed size; --crossing: where they cost the same
 #include "apps/quern/bench/bench_mixers.h"
 #include "apps/quern/bench/bench_model.h"
+#include "apps/quern/bench/bench_products.h"
 #include "apps/quern/bench/bench_tree.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
@@ -153,6 +155,7 @@ void declare(Args& a, BenchFlags& f) {
           "BENCHMARK is one of\n"
           "  host            memory bandwidth, compute peaks and thread wake-up latency of this machine\n"
           "  kernels         every kernel, with its ratio to the measured peak\n"
+          "  products        matrix products as chosen for this machine, against every other kind it has\n"
           "  mixers          one layer of MHA, CCGQA and CCA: prefill and backward; --decode and --crossing: OVQ\n"
           "  model           prefill and decode speed of a model, against the compute peak and the read bandwidth\n"
           "  batch           throughput of concurrent sequences\n"
@@ -191,10 +194,11 @@ int bench_of_model(BenchFlags& f) {
   if (f.what == "draft") return bench_draft(f.model, f.draft);
   if (f.what == "test-time") return bench_think(f.model, f.plan);
   if (f.what == "prefix") return bench_prefix(f.model);
-  throw UsageError(fmt::format(
-      "quern bench: unknown benchmark '{}', expected host, kernels, mixers, model, batch, speculative, prefix, "
-      "test-time, draft, train or tree-attention",
-      f.what));
+  throw UsageError(
+      fmt::format("quern bench: unknown benchmark '{}', expected host, kernels, products, mixers, model, batch, "
+                  "speculative, prefix, "
+                  "test-time, draft, train or tree-attention",
+                  f.what));
 }
 
 }  // namespace
@@ -214,6 +218,7 @@ int cmd_bench(Words args) {
     f.options.reps = static_cast<int>(f.reps);
     return bench_kernels(std::move(f.options), f.json);
   }
+  if (f.what == "products") return bench_products({.reps = f.reps, .json = f.json});
   if (f.what == "mixers") return bench_mixer_layers(f);
   if (f.what == "train") {
     f.train.shape = f.model.shape, f.train.dtype = f.mixers.dtype, f.train.reps = std::min<int64_t>(f.reps, 9);

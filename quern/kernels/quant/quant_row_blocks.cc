@@ -78,7 +78,8 @@ class Apply {
       }
       for (int64_t i = 0; i < row_blocks; ++i) {
         const int64_t from = g.begin + rows * i / row_blocks, to = g.begin + rows * (i + 1) / row_blocks;
-        const bool few = !int8_ && to - from <= kFixedRows, fixed = few && k_.to_fixed && !exact_rows();
+        const bool few = !int8_ && to - from <= kFixedRows,
+                   fixed = few && k_.to_fixed && to - from <= fixed_rows() && !exact_rows();
         row_blocks_[s++] = {.begin = from,
                             .rows = static_cast<int>(to - from),
                             .lanes = few && !fixed ? kFixedRows + 1 : static_cast<int>(to - from),
@@ -86,6 +87,10 @@ class Apply {
       }
     }
   }
+
+  // Fixed point multiplies every weight twice, by an upper and a lower byte. What it saves is unpacking, which 8 bits
+  // hardly need: there, bf16 is faster from three rows on (quern bench products).
+  int64_t fixed_rows() const { return l_.four || !k_.q8_row_block ? kFixedRows : 2; }
 
   // Rows rounded one by one, then turned into lines of one step of all rows.
   void stage(View<const float, 2> x, Arena& scratch) {
