@@ -45,6 +45,7 @@ constexpr Verb kModels[] = {
 constexpr Verb kTrain[] = {
     {"data", "build and inspect token shards, generate synthetic problems", quern::cli::cmd_data},
     {"gym", "environments that pose problems and verify answers", quern::cli::cmd_gym},
+    {"plan", "what size of model this machine can train by when", quern::cli::cmd_plan},
     {"train", "pretrain or fine-tune a model from a recipe", quern::cli::cmd_train},
     {"rl", "reinforcement learning with verifiable rewards", quern::cli::cmd_rl},
     {"report", "write the HTML report of a training run", quern::cli::cmd_report},

@@ -33,6 +33,15 @@ struct TrainBenchOptions {
   int64_t rows = 8, length = 512, reps = 7;
   bool json = false;
 };
+
+// Medians of steps on random tokens, with the machine's peak measured before and after each.
+struct TrainStepTimes {
+  double forward = 0, backward = 0, update = 0;  // seconds
+  double flops = 0, peak_gflops = 0, mfu = 0;    // flops: of the large products, forward and backward
+  int64_t parameters = 0;
+  Json config;
+};
+TrainStepTimes time_training_steps(const Json& config, int64_t rows, int64_t length, bool bf16, int64_t reps);
 int bench_train(const TrainBenchOptions& options);  // a training step: MFU and where its time goes
 
 std::unique_ptr<models::Model> bench_subject(const ModelBenchOptions& options);

@@ -28,6 +28,7 @@ int cmd_recall(Words args);
 int cmd_reshape(Words args);
 int cmd_export(Words args);
 int cmd_demo(Words args);
+int cmd_plan(Words args);
 int cmd_paper(Words args);
 int cmd_train(Words args);
 int cmd_rl(Words args);
