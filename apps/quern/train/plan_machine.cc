@@ -11,7 +11,7 @@
 namespace quern::cli {
 namespace {
 
-constexpr int64_t kRows = 4, kLength = 512, kReps = 3;
+constexpr int64_t kRows = 4, kLength = 512, kReps = 7;
 
 double measure_step(const plan::ModelShape& s, int64_t rows) {
   const TrainStepTimes t = time_training_steps(plan::model_config(s, kLength), rows, kLength, true, kReps);
