@@ -1,5 +1,5 @@
-// Task files: questions with their expectations as JSON lines, {"question": …, "verifier": …, …}, judged by quern/verify.
-// Optional fields: "id", "split" ("train" or "held_out"; without it a tenth is held out, by a hash of the question) and
+// Task files: questions with their expectations as JSON lines, {"question": …, "verifier": …, …}, judged by quern/verify
+// and, where the verifier is code, by tests in the sandbox (code_verifier.h). Optional fields: "id", "split" ("train" or "held_out"; without it a tenth is held out, by a hash of the question) and
 // "solution", a worked one. Every other field belongs to the verifier. docs/gym/verifiers.md describes them.
 #pragma once
 #include <filesystem>
@@ -25,5 +25,14 @@ struct Task {
 
 Task parse_task(const Json& line);                             // throws Error naming the field
 std::vector<Task> read_tasks(const std::filesystem::path& f);  // throws Error naming file, line and field
+
+// Replies to tasks, JSON lines {"id": …, "reply": …}; a task may have several, or none. Instead of the id a line may give
+// the "question", and "response" for the reply, as logs of evaluations do.
+struct TaskReply {
+  size_t task = 0;     // index
+  int64_t sample = 0;  // how many replies to the task stand before
+  std::string text = {};
+};
+std::vector<TaskReply> read_replies(const std::filesystem::path& f, const std::vector<Task>& tasks);  // as read_tasks
 
 }  // namespace quern::gym

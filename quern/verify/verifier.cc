@@ -22,15 +22,16 @@ const std::vector<VerifierInfo>& verifiers() {
   return all;
 }
 
-std::unique_ptr<const Verifier> make_verifier(const Json& expectation) {
+std::unique_ptr<const Verifier> make_verifier(const Json& expectation, std::span<const VerifierInfo> further) {
   if (!expectation.is_object()) fail("expectation: expected an object, found {}", expectation.dump());
   if (const auto key = repeated_key(expectation)) fail("expectation: the key '{}' stands twice", *key);
   const std::string& name = text_field(expectation, "verifier");
   std::vector<std::string> known;
-  for (const VerifierInfo& v : verifiers()) {
-    if (v.name == name) return v.make(expectation);
-    known.emplace_back(v.name);
-  }
+  for (const std::span<const VerifierInfo> some : {std::span(verifiers()), further})
+    for (const VerifierInfo& v : some) {
+      if (v.name == name) return v.make(expectation);
+      known.emplace_back(v.name);
+    }
   fail("verifier '{}': expected one of {}{}", name, fmt::join(known, ", "), did_you_mean(name, known));
 }
 

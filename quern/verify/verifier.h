@@ -2,6 +2,7 @@
 // {"verifier": "math", "answer": "3/4", …}. docs/gym/verifiers.md describes each verifier and its fields.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,16 +20,16 @@ class Verifier {
   virtual Verdict judge(std::string_view reply) const = 0;
 };
 
-// Throws Error naming the field of an expectation that is ill-formed.
-std::unique_ptr<const Verifier> make_verifier(const Json& expectation);
-Verdict judge(const Json& expectation, std::string_view reply);
-
 struct VerifierInfo {
   const char *name, *summary;
   std::unique_ptr<const Verifier> (*make)(const Json& expectation);
 };
 
 const std::vector<VerifierInfo>& verifiers();  // by name
+
+// `further` are known besides verifiers(). Throws Error naming the field of an expectation that is ill-formed.
+std::unique_ptr<const Verifier> make_verifier(const Json& expectation, std::span<const VerifierInfo> further = {});
+Verdict judge(const Json& expectation, std::string_view reply);
 
 // One each, for the table of verifiers().
 std::unique_ptr<const Verifier> make_math(const Json& expectation);
