@@ -4,7 +4,6 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/gym/code_verifier.h"
 
 namespace quern::gym {
 namespace {
@@ -61,7 +60,7 @@ Task parse_task(const Json& line) {
   t.split = held_out ? data::Split::held_out : data::Split::train;
   t.problem.facts = line;
   for (const char* field : {"question", "solution", "id", "split"}) t.problem.facts.erase(field);
-  t.verifier = make_task_verifier(t.problem.facts);
+  t.verifier = verify::make_verifier(t.problem.facts);
   t.problem.kind = t.problem.facts.at("verifier").as_string();
   if (const Json* answer = t.problem.facts.find("answer"))
     t.problem.answer = answer->is_string() ? answer->as_string() : answer->dump();

@@ -1,5 +1,5 @@
-// Task files: questions with their expectations as JSON lines, {"question": …, "verifier": …, …}, judged by quern/verify
-// and, where the verifier is code, by tests in the sandbox (code_verifier.h). Optional fields: "id", "split" ("train" or "held_out"; without it a tenth is held out, by a hash of the question) and
+// Task files: questions with their expectations as JSON lines, {"question": …, "verifier": …, …}, judged by quern/verify.
+// Optional fields: "id", "split" ("train" or "held_out"; without it a tenth is held out, by a hash of the question) and
 // "solution", a worked one. Every other field belongs to the verifier. docs/gym/verifiers.md describes them.
 #pragma once
 #include <filesystem>

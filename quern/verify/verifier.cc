@@ -9,6 +9,7 @@ namespace quern::verify {
 const std::vector<VerifierInfo>& verifiers() {
   static const std::vector<VerifierInfo> all = {
       {"choice", "one of several choices, by letter or by text", make_choice},
+      {"code", "a function in Python or C, by tests in the sandbox", make_code},
       {"exact", "one of some texts, with settings for case, space and punctuation", make_exact},
       {"instructions", "instructions about form, each checked: counts, keywords, case, layout, language",
        make_instructions},
@@ -22,16 +23,15 @@ const std::vector<VerifierInfo>& verifiers() {
   return all;
 }
 
-std::unique_ptr<const Verifier> make_verifier(const Json& expectation, std::span<const VerifierInfo> further) {
+std::unique_ptr<const Verifier> make_verifier(const Json& expectation) {
   if (!expectation.is_object()) fail("expectation: expected an object, found {}", expectation.dump());
   if (const auto key = repeated_key(expectation)) fail("expectation: the key '{}' stands twice", *key);
   const std::string& name = text_field(expectation, "verifier");
   std::vector<std::string> known;
-  for (const std::span<const VerifierInfo> some : {std::span(verifiers()), further})
-    for (const VerifierInfo& v : some) {
-      if (v.name == name) return v.make(expectation);
-      known.emplace_back(v.name);
-    }
+  for (const VerifierInfo& v : verifiers()) {
+    if (v.name == name) return v.make(expectation);
+    known.emplace_back(v.name);
+  }
   fail("verifier '{}': expected one of {}{}", name, fmt::join(known, ", "), did_you_mean(name, known));
 }
 

@@ -2,7 +2,6 @@
 // {"verifier": "math", "answer": "3/4", …}. docs/gym/verifiers.md describes each verifier and its fields.
 #pragma once
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +15,14 @@ namespace quern::verify {
 class Verifier {
  public:
   virtual ~Verifier() = default;
-  // Judges a reply, any bytes: deterministic, in time that is linear in the reply, never throws.
+  // Judges a reply, any bytes: deterministic, in time that is linear in the reply, never throws; but code runs as long
+  // as its limits let it, and throws Error where the sandbox fails.
   virtual Verdict judge(std::string_view reply) const = 0;
 };
+
+// Throws Error naming the field of an expectation that is ill-formed.
+std::unique_ptr<const Verifier> make_verifier(const Json& expectation);
+Verdict judge(const Json& expectation, std::string_view reply);
 
 struct VerifierInfo {
   const char *name, *summary;
@@ -27,14 +31,11 @@ struct VerifierInfo {
 
 const std::vector<VerifierInfo>& verifiers();  // by name
 
-// `further` are known besides verifiers(). Throws Error naming the field of an expectation that is ill-formed.
-std::unique_ptr<const Verifier> make_verifier(const Json& expectation, std::span<const VerifierInfo> further = {});
-Verdict judge(const Json& expectation, std::string_view reply);
-
 // One each, for the table of verifiers().
 std::unique_ptr<const Verifier> make_math(const Json& expectation);
 std::unique_ptr<const Verifier> make_number(const Json& expectation);
 std::unique_ptr<const Verifier> make_choice(const Json& expectation);
+std::unique_ptr<const Verifier> make_code(const Json& expectation);  // where code cannot be run here: Error
 std::unique_ptr<const Verifier> make_exact(const Json& expectation);
 std::unique_ptr<const Verifier> make_list(const Json& expectation);
 std::unique_ptr<const Verifier> make_set(const Json& expectation);

@@ -9,7 +9,7 @@
 #include "apps/quern/gym/gym_commands.h"
 #include "apps/quern/gym/task_results.h"
 #include "quern/base/json.h"
-#include "quern/gym/code_verifier.h"
+#include "quern/verify/verifier.h"
 
 namespace quern::cli {
 namespace {
@@ -39,7 +39,7 @@ bool VerifyFlags::parse(Words args) {
       .note(
           "WORD is NAME REPLY, an environment and a reply to its problem of that difficulty and seed; with --expect "
           "it "
-          "is REPLY alone. Without REPLY, or with -, the reply is read from stdin. Behind -- a reply may begin with "
+          "is REPLY alone. Without REPLY, or with -, the reply is read from stdin. After -- a reply may begin with "
           "a "
           "dash. Verifiers, their fields and task files: docs/gym/verifiers.md.");
   if (!a.parse(args)) return false;
@@ -85,7 +85,7 @@ void print_verdict(const verify::Verdict& v, bool json, Json about = Json::objec
 }
 
 void judge_by_expectation(const VerifyFlags& f) {
-  const auto verifier = gym::make_task_verifier(expectation_of(f.expect));
+  const auto verifier = verify::make_verifier(expectation_of(f.expect));
   print_verdict(verifier->judge(reply_of(f.words, 0)), f.json);
 }
 

@@ -1,11 +1,13 @@
-#include "quern/gym/code_verifier.h"
-
+// "code": {"language": "python" | "c", "tests": [{"arguments": [x] or [x, k], "result": …}, …]}. The function f of the last
+// block between ``` fences is run on the tests in the sandbox; the reward is the share that passes. Values are integers,
+// lists of integers and, in Python, texts.
 #include "quern/base/error.h"
 #include "quern/code/code_reply.h"
 #include "quern/code/code_runner.h"
 #include "quern/verify/expectation.h"
+#include "quern/verify/verifier.h"
 
-namespace quern::gym {
+namespace quern::verify {
 namespace {
 
 using code::CodeLanguage;
@@ -54,14 +56,14 @@ void check_c(const std::vector<CodeTest>& tests) {
   }
 }
 
-class CodeVerifier : public verify::Verifier {
+class CodeVerifier : public Verifier {
  public:
   explicit CodeVerifier(const Json& e) : tests_(tests_of(e)) {
-    if (verify::word_field(e, "language", {"python", "c"}) == "c") language_ = CodeLanguage::c, check_c(tests_);
+    if (word_field(e, "language", {"python", "c"}) == "c") language_ = CodeLanguage::c, check_c(tests_);
     if (const auto why = code::why_unavailable(language_)) fail("code cannot be judged on this machine: {}", *why);
   }
 
-  verify::Verdict judge(std::string_view reply) const override {
+  Verdict judge(std::string_view reply) const override {
     const auto source = code::fenced_code(reply);
     if (!source) return {0, "no code between ``` fences"};
     const CodeTest& first = tests_[0];
@@ -78,15 +80,9 @@ class CodeVerifier : public verify::Verifier {
 
 }  // namespace
 
-std::unique_ptr<const verify::Verifier> make_code_verifier(const Json& expectation) {
-  verify::check_fields(expectation, {"language", "tests"});
+std::unique_ptr<const Verifier> make_code(const Json& expectation) {
+  check_fields(expectation, {"language", "tests"});
   return std::make_unique<CodeVerifier>(expectation);
 }
 
-std::unique_ptr<const verify::Verifier> make_task_verifier(const Json& expectation) {
-  static constexpr verify::VerifierInfo kCode[] = {
-      {"code", "a function in Python or C, by tests in the sandbox", make_code_verifier}};
-  return verify::make_verifier(expectation, kCode);
-}
-
-}  // namespace quern::gym
+}  // namespace quern::verify

@@ -1,16 +1,15 @@
 // The verifier of code in task files: shares of tests, both languages, expectations that are refused.
-#include "quern/gym/code_verifier.h"
-
 #include <gtest/gtest.h>
 
 #include "quern/base/test_message.h"
 #include "quern/code/code_runner.h"
+#include "quern/verify/verifier.h"
 
-namespace quern::gym {
+namespace quern::verify {
 namespace {
 
-verify::Verdict judged(const char* expectation, const std::string& reply) {
-  return make_task_verifier(Json::parse(expectation))->judge(reply);
+Verdict judged(const char* expectation, const std::string& reply) {
+  return make_verifier(Json::parse(expectation))->judge(reply);
 }
 
 std::string fenced(const std::string& code) { return "Here:\n```\n" + code + "\n```\nDone."; }
@@ -30,7 +29,7 @@ TEST_P(PythonVerifier, GivesTheShareOfTests) {
   const char* sorts = R"({"verifier": "code", "tests": [{"arguments": [[3, 1, 2]], "result": [1, 2, 3]},
                           {"arguments": [[]], "result": []}]})";
   EXPECT_EQ(judged(sorts, fenced("def f(x): return sorted(x)")).reward, 1);
-  const verify::Verdict part = judged(sorts, fenced("def f(x): return x"));
+  const Verdict part = judged(sorts, fenced("def f(x): return x"));
   EXPECT_EQ(part.reward, 0.5);
   EXPECT_EQ(part.reason, "1 of 2 tests pass; f([3, 1, 2]): expected [1, 2, 3], found [3, 1, 2]");
   EXPECT_EQ(judged(sorts, fenced("def f(x): return tuple(sorted(x))")).reward, 0);
@@ -54,7 +53,7 @@ TEST_P(CVerifier, GivesTheShareOfTests) {
 
 TEST(CodeVerifierFields, AreChecked) {
   const auto message = [](const std::string& fields) {
-    return message_of([&] { make_task_verifier(Json::parse(R"({"verifier": "code", )" + fields + "}")); });
+    return message_of([&] { make_verifier(Json::parse(R"({"verifier": "code", )" + fields + "}")); });
   };
   for (const auto& [fields, what] : std::initializer_list<std::pair<const char*, const char*>>{
            {R"("language": "python")", "field 'tests' is missing"},
@@ -75,9 +74,9 @@ TEST(CodeVerifierFields, AreChecked) {
             "test 2: other types"},
            {R"("answer": 3, "tests": [{"arguments": [1], "result": 1}])", "'answer' is not known"}})
     EXPECT_NE(message(fields).find(what), std::string::npos) << fields << ": " << message(fields);
-  const std::string unknown = message_of([] { make_task_verifier(Json::parse(R"({"verifier": "kode"})")); });
+  const std::string unknown = message_of([] { make_verifier(Json::parse(R"({"verifier": "kode"})")); });
   EXPECT_NE(unknown.find("did you mean 'code'"), std::string::npos) << unknown;
 }
 
 }  // namespace
-}  // namespace quern::gym
+}  // namespace quern::verify
