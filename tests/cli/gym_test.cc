@@ -206,9 +206,11 @@ TEST(CliGym, VerifiesAReplyToAProblem) {
   for (const auto& [words, what] : std::initializer_list<std::pair<const char*, const char*>>{
            {"", "give NAME REPLY"},
            {"arithmetics 3", "did you mean 'arithmetic'"},
-           {"arithmetic 3 4", "unexpected '4'"},
+           {"arithmetic 3 4", "'4'"},
+           {"all 3", "all stands alone"},
            {"arithmetic 3 --difficulty -1", "--difficulty -1: expected 0 to"},
            {"arithmetic 3 --expect '{}'", "unexpected '3'"},
+           {"3 --tasks f --replies g", "unexpected '3'"},
            {"3 --expect '{}' --seed 2", "--difficulty and --seed are of"},
            {"--tasks f", "go together"},
            {"--tasks f --replies g --expect '{}'", "only one of"}}) {

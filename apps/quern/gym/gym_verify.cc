@@ -15,7 +15,7 @@ namespace quern::cli {
 namespace {
 
 struct VerifyFlags {
-  std::vector<std::string> words;  // NAME and REPLY, or REPLY
+  std::string first = "-", second = "-";  // NAME and REPLY; with --expect the first is the reply
   std::string expect, tasks, replies;
   std::optional<int64_t> difficulty, seed;
   bool json = false;
@@ -28,7 +28,8 @@ struct VerifyFlags {
 
 bool VerifyFlags::parse(Words args) {
   Args a("gym verify", "judge a reply to a problem or by an expectation, or replies to a task file");
-  a.rest("WORD", words)
+  a.optional_positional("NAME", first)
+      .optional_positional("REPLY", second)
       .flag("--difficulty D", difficulty, "difficulty of the problem of environment NAME [0]")
       .flag("--seed N", seed, "random seed of the problem of environment NAME [0]")
       .flag("--expect JSON|FILE", expect, "the expectation: a JSON object, or a file that holds one")
@@ -37,11 +38,9 @@ bool VerifyFlags::parse(Words args) {
             "replies to the tasks: JSON lines of id and reply, or a log of quern eval --tasks")
       .json(json, "rewards and reasons as one JSON object")
       .note(
-          "WORD is NAME REPLY, an environment and a reply to its problem of that difficulty and seed; with --expect "
-          "it "
-          "is REPLY alone. Without REPLY, or with -, the reply is read from stdin. After -- a reply may begin with "
-          "a "
-          "dash. Verifiers, their fields and task files: docs/gym/verifiers.md.");
+          "NAME is an environment of quern gym list, REPLY a reply to its problem of that difficulty and seed. With "
+          "--expect, give REPLY alone. Without REPLY, or with -, the reply is read from stdin. After -- a reply may "
+          "begin with a dash. Verifiers, their fields and task files: docs/gym/verifiers.md.");
   if (!a.parse(args)) return false;
   check();
   return true;
@@ -51,12 +50,14 @@ void VerifyFlags::check() const {
   if (!expect.empty() && !tasks.empty()) refuse("give only one of --expect and --tasks");
   if (tasks.empty() != replies.empty()) refuse("--tasks FILE and --replies FILE go together");
   const bool by_name = expect.empty() && tasks.empty();
-  if (by_name && words.empty())
+  if (by_name && first == "-")
     refuse("give NAME REPLY, an environment and a reply to its problem, or --expect JSON|FILE, or --tasks FILE");
   if (!by_name && (difficulty || seed)) refuse("--difficulty and --seed are of the problem of an environment");
-  const size_t most = by_name ? 2 : expect.empty() ? 0 : 1;
-  if (words.size() > most)
-    refuse(fmt::format("unexpected '{}': put a reply of several words in quotes", words[most]));
+  const std::string& surplus = expect.empty() ? first : second;
+  if (!by_name && surplus != "-")
+    refuse(fmt::format(
+        "unexpected '{}': {}", surplus,
+        expect.empty() ? "replies are in the file of --replies" : "put a reply of several words in quotes"));
   if (difficulty && (*difficulty < 0 || *difficulty > gym::kMaxDifficulty))
     refuse(fmt::format("--difficulty {}: expected 0 to {}", *difficulty, gym::kMaxDifficulty));
 }
@@ -70,8 +71,8 @@ Json expectation_of(const std::string& given) {
   return e;
 }
 
-std::string reply_of(const std::vector<std::string>& words, size_t at) {
-  if (words.size() > at && words[at] != "-") return words[at];
+std::string reply_of(const std::string& word) {
+  if (word != "-") return word;
   return {std::istreambuf_iterator<char>(std::cin), {}};
 }
 
@@ -86,14 +87,15 @@ void print_verdict(const verify::Verdict& v, bool json, Json about = Json::objec
 
 void judge_by_expectation(const VerifyFlags& f) {
   const auto verifier = verify::make_verifier(expectation_of(f.expect));
-  print_verdict(verifier->judge(reply_of(f.words, 0)), f.json);
+  print_verdict(verifier->judge(reply_of(f.first)), f.json);
 }
 
 const gym::NamedEnvironment& judging_environment(const VerifyFlags& f) {
   try {
-    return *environments_to_judge("gym verify", {f.words[0]}).at(0);
+    environment_named("gym verify", f.first);  // not "all"
+    return *environments_to_judge("gym verify", {f.first}).at(0);
   } catch (const UsageError& e) {
-    if (f.words.size() > 1) throw;
+    if (f.second != "-") throw;
     throw UsageError(fmt::format("{}; a reply alone needs --expect JSON|FILE", e.what()));
   }
 }
@@ -104,7 +106,7 @@ void judge_by_environment(const VerifyFlags& f) {
   Json about = Json::object();
   about.set("environment", e.name), about.set("difficulty", p.difficulty), about.set("seed", f.seed.value_or(0));
   about.set("question", p.question);
-  print_verdict(e.verify(p, reply_of(f.words, 1)), f.json, std::move(about));
+  print_verdict(e.verify(p, reply_of(f.second)), f.json, std::move(about));
 }
 
 Json reply_json(const gym::Task& task, const gym::TaskReply& r, const verify::Verdict& v) {
