@@ -7,6 +7,7 @@
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/gym/gym_commands.h"
+#include "apps/quern/gym/gym_flags.h"
 #include "apps/quern/gym/task_results.h"
 #include "quern/base/json.h"
 #include "quern/verify/verifier.h"
@@ -16,7 +17,8 @@ namespace {
 
 struct VerifyFlags {
   std::string first = "-", second = "-";  // NAME and REPLY; with --expect the first is the reply
-  std::string expect, tasks, replies;
+  std::string expect, replies;
+  TaskFileFlag file;
   std::optional<int64_t> difficulty, seed;
   bool json = false;
 
@@ -33,7 +35,7 @@ bool VerifyFlags::parse(Words args) {
       .flag("--difficulty D", difficulty, "difficulty of the problem of environment NAME [0]")
       .flag("--seed N", seed, "random seed of the problem of environment NAME [0]")
       .flag("--expect JSON|FILE", expect, "the expectation: a JSON object, or a file that holds one")
-      .flag("--tasks FILE", tasks, "task file: JSON lines of questions with their verifiers and answers")
+      .settings(file)
       .flag("--replies FILE", replies,
             "replies to the tasks: JSON lines of id and reply, or a log of quern eval --tasks")
       .json(json, "rewards and reasons as one JSON object")
@@ -47,9 +49,9 @@ bool VerifyFlags::parse(Words args) {
 }
 
 void VerifyFlags::check() const {
-  if (!expect.empty() && !tasks.empty()) refuse("give only one of --expect and --tasks");
-  if (tasks.empty() != replies.empty()) refuse("--tasks FILE and --replies FILE go together");
-  const bool by_name = expect.empty() && tasks.empty();
+  if (!expect.empty() && !file.tasks.empty()) refuse("give only one of --expect and --tasks");
+  if (file.tasks.empty() != replies.empty()) refuse("--tasks FILE and --replies FILE go together");
+  const bool by_name = expect.empty() && file.tasks.empty();
   if (by_name && first == "-")
     refuse("give NAME REPLY, an environment and a reply to its problem, or --expect JSON|FILE, or --tasks FILE");
   if (!by_name && (difficulty || seed)) refuse("--difficulty and --seed are of the problem of an environment");
@@ -116,7 +118,7 @@ Json reply_json(const gym::Task& task, const gym::TaskReply& r, const verify::Ve
 }
 
 void judge_tasks(const VerifyFlags& f) {
-  const std::vector<gym::Task> tasks = gym::read_tasks(f.tasks);
+  const std::vector<gym::Task> tasks = gym::read_tasks(f.file.tasks);
   reason::TaskScores scores(tasks);
   Json results = Json::array();
   size_t width = 4;
@@ -146,7 +148,7 @@ void judge_tasks(const VerifyFlags& f) {
 int gym_verify(Words args) {
   VerifyFlags f;
   if (!f.parse(args)) return 0;
-  if (!f.tasks.empty())
+  if (!f.file.tasks.empty())
     judge_tasks(f);
   else if (!f.expect.empty())
     judge_by_expectation(f);

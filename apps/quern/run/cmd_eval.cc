@@ -7,6 +7,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/cli/wrong_usage.h"
 #include "apps/quern/gym/gym_commands.h"
+#include "apps/quern/gym/gym_flags.h"
 #include "apps/quern/run/eval_model.h"
 #include "apps/quern/run/eval_tasks.h"
 #include "apps/quern/train/problem_flags.h"
@@ -48,8 +49,9 @@ Json candidates_json(const gym::Problem& p, const reason::ThinkResult& t, const 
 }
 
 struct EvalFlags {
-  std::string dir, task = "curriculum", tasks, form = "chat", log, against;
-  std::optional<int64_t> samples;  // of each task of --tasks
+  std::string dir, task = "curriculum", form = "chat", log, against;
+  TaskFileFlag file;
+  SamplesFlag size;  // of each task of it
   ThinkFlag think{"single"};
   ProblemFlags which;
   reason::CurriculumEvalOptions o;
@@ -78,9 +80,8 @@ bool EvalFlags::parse(Words args) {
           "--task NAME", task,
           "problem set: curriculum, the synthetic problems of quern data curriculum; gym, all environments of quern "
           "gym list; or gym:NAME,NAME, some of them")
-      .flag("--tasks FILE", tasks,
-            "ask the questions of a task file instead, judged by their verifiers (docs/gym/verifiers.md)")
-      .flag("--samples K", samples, "samples of each question of --tasks, for pass@k with k = 1, 2, 4, … up to K [1]")
+      .settings(file)
+      .settings(size)
       .settings(which, given_which)
       .settings(o, given_size)
       .flag("--form NAME", form, "prompt form: chat, or text for base models, which continue the question")
@@ -94,9 +95,9 @@ bool EvalFlags::parse(Words args) {
       .json(json)
       .note(
           "In the gym, level L is difficulty L - 1, --split heldout is its test split, and --count is shared by the "
-          "environments. quern gym eval takes any difficulty and several samples of a problem. Of --tasks all rows "
-          "are "
-          "asked, unless --split picks some; --count N takes the first N.");
+          "environments. quern gym eval takes any difficulty and several samples of a problem. "
+          "--tasks asks the questions of a file instead: all rows, unless --split picks some. There --count N "
+          "takes the first N, and --samples K asks each K times.");
   weights.add_to(a);
   if (!a.parse(args)) return false;
   check_sampling("eval", a, given);
@@ -105,15 +106,14 @@ bool EvalFlags::parse(Words args) {
 }
 
 void EvalFlags::resolve() {
-  if (!tasks.empty())
+  if (!file.tasks.empty())
     for (const auto& [flag, given_too] : {std::pair("--level", given_which.has("level")),
                                           {"--kind", given_which.has("kind")},
                                           {"--task", task != "curriculum"}})
       if (given_too) throw UsageError(fmt::format("quern eval: {} does not go with --tasks", flag));
-  if (samples && tasks.empty())
+  if (size.samples != 1 && file.tasks.empty())
     throw UsageError("quern eval: --samples goes with --tasks; quern gym eval takes several samples too");
-  if (samples.value_or(1) < 1)
-    throw UsageError(fmt::format("quern eval: --samples {}: expected 1 or more", *samples));
+  if (size.samples < 1) throw UsageError(fmt::format("quern eval: --samples {}: expected 1 or more", size.samples));
   if (o.count < 1) throw UsageError(fmt::format("quern eval: --count {}: expected 1 or more", o.count));
   if (task != "curriculum" && !asks_gym())
     throw UsageError(fmt::format("quern eval: --task '{}': expected curriculum, gym or gym:NAME,NAME", task));
@@ -127,7 +127,7 @@ void EvalFlags::resolve() {
   checked_usage("eval", [&] { gym::read_levels(which.level, o.problems); });
   o.plain = form == "text";
   o.plan = checked_usage("eval", [&] { return reason::parse_plan(*think.plan); });
-  o.generate.sampling.temperature = many() || samples.value_or(1) > 1 ? 1 : 0;
+  o.generate.sampling.temperature = many() || size.samples > 1 ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
   if (asks_gym()) resolve_gym();
@@ -155,12 +155,12 @@ void EvalFlags::resolve_gym() {
 
 TaskEval EvalFlags::task_eval() const {
   return {.model = dir,
-          .file = tasks,
+          .file = file.tasks,
           .split = given_which.has("split") ? which.split : "all",
           .log = log,
           .against = against,
           .count = given_size.has("count") ? o.count : 0,
-          .samples = samples.value_or(1),
+          .samples = size.samples,
           .json = json,
           .options = o};
 }
@@ -256,7 +256,7 @@ int cmd_eval(Words args) {
   EvalFlags flags;
   if (!flags.parse(args)) return 0;
   flags.resolve();
-  if (!flags.tasks.empty()) return eval_tasks(flags.task_eval(), flags.weights);
+  if (!flags.file.tasks.empty()) return eval_tasks(flags.task_eval(), flags.weights);
   const EvalResult r = evaluate(flags);
   if (flags.json)
     fmt::print("{}\n", scores_json(flags, r).dump(2));
