@@ -98,6 +98,8 @@ TEST(CliEval, AsksTheQuestionsOfATaskFile) {
     EXPECT_EQ(r.code, code) << flags;
     EXPECT_NE(r.err.find(what), std::string::npos) << r.err;
   }
+  EXPECT_NE(shell("quern eval zaya-nono --tasks " + (tmp / "tasks")).err.find("no model 'zaya-nono'"),
+            std::string::npos);
   EXPECT_NE(shell("quern eval zaya-nano --samples 2").err.find("--samples goes with --tasks"), std::string::npos);
   std::ofstream(tmp / "tasks") << "{\"question\": \"a\"}\n";
   r = shell(command);

@@ -106,6 +106,7 @@ bool EvalFlags::parse(Words args) {
 }
 
 void EvalFlags::resolve() {
+  check_model_name(dir);
   if (!file.tasks.empty())
     for (const auto& [flag, given_too] : {std::pair("--level", given_which.has("level")),
                                           {"--kind", given_which.has("kind")},
