@@ -147,6 +147,9 @@ TEST(CodeReplies, HaveCodeAndValues) {
   EXPECT_EQ(fenced_code("```\na\n```\nor\n```c\nb\nc\n```\ndone"), "b\nc");
   EXPECT_EQ(fenced_code("```python\nx\ny"), "x\ny");
   EXPECT_EQ(fenced_code("<think>```\na\n```</think>"), std::nullopt);
+  EXPECT_EQ(fenced_code("<think>\n```\na\n```\n"), std::nullopt);
+  EXPECT_EQ(fenced_code("thought</think>\n```\na\n```\n"), "a");
+  EXPECT_EQ(answer_text("<think>\nAnswer: 3"), "");
   EXPECT_EQ(fenced_code("```\n```"), "");
   EXPECT_EQ(answer_text("Answer: 1\n<think>\n</think>\nSo\nAnswer:  A b \nmore"), "A b");
   EXPECT_EQ(answer_text("<think>x</think>\n 'a  b' \n"), "'a  b'");

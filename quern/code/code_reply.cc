@@ -6,9 +6,9 @@ namespace quern::code {
 namespace {
 
 std::string_view after_thinking(std::string_view reply) {
-  constexpr std::string_view kClose = "</think>";
-  const size_t close = reply.rfind(kClose);
-  return close == reply.npos ? reply : reply.substr(close + kClose.size());
+  constexpr std::string_view kOpen = "<think>", kClose = "</think>";
+  if (const size_t close = reply.rfind(kClose); close != reply.npos) return reply.substr(close + kClose.size());
+  return reply.find(kOpen) == reply.npos ? reply : std::string_view();
 }
 
 // What stands behind a fence that opens a block: a name or nothing; "```python and ```" in a sentence opens none.

@@ -1,4 +1,5 @@
-// What a reply gives as its code or its value. In contrast to the gym's final answer, case and blanks are kept.
+// What a reply gives as its code or its value. In contrast to the gym's final answer, case and blanks are kept. A reply
+// that is still inside <think> gives nothing.
 #pragma once
 #include <optional>
 #include <string>

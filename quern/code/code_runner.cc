@@ -9,6 +9,7 @@ namespace quern::code {
 namespace {
 
 constexpr size_t kMaxSource = 100'000;
+constexpr size_t kRunsRemembered = 32, kMaxRemembered = 8'000;  // bytes of a source
 constexpr int kNotCompiled = 90;
 
 sandbox::Policy policy_of() {
@@ -64,6 +65,16 @@ std::string why_missing(const sandbox::Result& r) {
   return "the tests were ended";
 }
 
+bool timed_out(const std::vector<TestOutput>& outputs) {
+  return std::ranges::any_of(outputs, [](const TestOutput& o) { return o.problem == "time"; });
+}
+
+// The whole run ended at its time though it used little of it, and no test took the time that a test has: the machine
+// was busy elsewhere. Once in 10,000 runs on two cores with 18 processes.
+bool machine_stalled(const sandbox::Result& r, const std::vector<TestOutput>& outputs) {
+  return r.end == sandbox::End::time && r.cpu_s < policy_of().limits.seconds / 4 && !timed_out(outputs);
+}
+
 }  // namespace
 
 CodeRunner::CodeRunner(CodeLanguage language) : language_(language), pool_(policy_of(), 2) {
@@ -79,18 +90,44 @@ std::vector<TestOutput> CodeRunner::run(const std::string& source, const CodeSig
                                         std::span<const Arguments> arguments) {
   if (source.size() > kMaxSource)
     return std::vector<TestOutput>(arguments.size(), {.problem = "a program of more than 100000 bytes"});
+  const bool python = language_ == CodeLanguage::python;
+  std::string harness = python ? python_harness(arguments) : c_harness(signature, arguments);
+  if (auto known = remembered(source, harness)) return *std::move(known);
   sandbox::Command c;
-  if (language_ == CodeLanguage::python) {
+  if (python) {
     c.argv = {"python3", "-I", "-S", "/work/run.py"};
-    c.files = {{"answer.py", source}, {"run.py", python_harness(arguments)}};
+    c.files = {{"answer.py", source}, {"run.py", harness}};
   } else {
     c.argv = {
         "sh", "-c",
         fmt::format("cc -std=gnu17 -O1 -w -pipe -o run run.c answer.c -lm || exit {}; exec ./run", kNotCompiled)};
-    c.files = {{"answer.c", source}, {"run.c", c_harness(signature, arguments)}};
+    c.files = {{"answer.c", source}, {"run.c", harness}};
   }
-  const sandbox::Result r = pool_.run(c);
-  return outputs_of(r.out, arguments.size(), why_missing(r));
+  sandbox::Result r = pool_.run(c);
+  Remembered run{source, std::move(harness), outputs_of(r.out, arguments.size(), why_missing(r))};
+  if (machine_stalled(r, run.outputs)) {
+    r = pool_.run(c);
+    run.outputs = outputs_of(r.out, arguments.size(), why_missing(r));
+  }
+  const std::vector<TestOutput> outputs = run.outputs;
+  if (r.end == sandbox::End::exit) remember(std::move(run));
+  return outputs;
+}
+
+std::optional<std::vector<TestOutput>> CodeRunner::remembered(const std::string& source,
+                                                              const std::string& harness) const {
+  const std::lock_guard lock(mutex_);
+  const auto at =
+      std::ranges::find_if(runs_, [&](const Remembered& r) { return r.source == source && r.harness == harness; });
+  return at == runs_.end() ? std::nullopt : std::optional(at->outputs);
+}
+
+// Not what a limit stopped, which depends on the machine as well.
+void CodeRunner::remember(Remembered run) {
+  if (timed_out(run.outputs) || run.source.size() > kMaxRemembered) return;
+  const std::lock_guard lock(mutex_);
+  runs_.push_front(std::move(run));
+  if (runs_.size() > kRunsRemembered) runs_.pop_back();
 }
 
 CodeRunner& shared_runner(CodeLanguage language) {

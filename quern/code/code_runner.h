@@ -1,7 +1,10 @@
 // Runs a function that somebody else wrote, in Python or C, on many arguments in one sandbox. Inside, a harness starts
 // a process for each test and writes down what the function returned; expected results never enter the sandbox, so that
 // the only way to a right result is to compute it. A test that ends the process, loops, or eats memory loses itself.
+// The last few runs are remembered: samples of one problem often are the same program.
 #pragma once
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,8 +32,17 @@ class CodeRunner {
                               std::span<const Arguments> arguments);
 
  private:
+  struct Remembered {
+    std::string source, harness;
+    std::vector<TestOutput> outputs = {};
+  };
+  std::optional<std::vector<TestOutput>> remembered(const std::string& source, const std::string& harness) const;
+  void remember(Remembered run);
+
   CodeLanguage language_;
   sandbox::SandboxPool pool_;
+  mutable std::mutex mutex_;
+  std::deque<Remembered> runs_;  // newest first
 };
 
 // One for all callers of this process, made when it is first asked for. Throws as the constructor does.

@@ -53,6 +53,21 @@ TEST_P(PythonRunner, GivesResults) {
   EXPECT_EQ(outcome("import math\ndef f(x): return math.factorial(x)"), "1 2 6 24");
 }
 
+// The same program on the same arguments is run once; another one, or other arguments, are run.
+TEST_P(PythonRunner, RemembersTheLastRuns) {
+  const std::string random = "import os\ndef f(x): return int.from_bytes(os.urandom(7), 'big')";
+  const std::string first = outcome(random);
+  EXPECT_EQ(outcome(random), first);
+  EXPECT_NE(outcome(random + "\n"), first);
+  const std::vector<Arguments> others = {{CodeValue::of(1)}, {CodeValue::of(2)}};
+  const auto run = [&] { return text_of(*shared_runner(GetParam()).run(random, {}, others)[0].value); };
+  const std::string second = run();
+  EXPECT_EQ(run(), second);
+  EXPECT_NE(first.substr(0, first.find(' ')), second);
+  for (int i = 0; i < 40; ++i) outcome("def f(x): return " + std::to_string(i));
+  EXPECT_NE(run(), second);  // forgotten
+}
+
 // Each attack costs the test in which it happens; other tests and the harness go on.
 TEST_P(PythonRunner, OutlivesTheAnswer) {
   const auto attack = [&](const std::string& body) {

@@ -1,5 +1,6 @@
 // Test helper: answers read with regular expressions, to judge verifiers that read them otherwise.
 #pragma once
+#include <cctype>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -68,6 +69,17 @@ inline std::vector<std::vector<int64_t>> numbers_of(const std::string& text, con
     for (size_t k = 1; k < i->size(); ++k) out.back().push_back((*i)[k].length() > 0 ? std::stoll((*i)[k]) : 0);
   }
   return out;
+}
+
+// The mutation oracle of an environment whose answer is a text: case, blanks and a full stop at the end do not count.
+inline bool is_the_text(const Problem& p, const std::string& answer) {
+  static const std::regex ends("^\\s+|[\\s.]+$"), blanks("\\s+");
+  const auto plain = [](const std::string& s) {
+    std::string out = std::regex_replace(std::regex_replace(s, ends, ""), blanks, " ");
+    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+  };
+  return plain(answer) == plain(p.answer);
 }
 
 // The mutation oracle of an environment whose answer is one integer.

@@ -26,4 +26,13 @@ struct Task {
 Task parse_task(const Json& line);                             // throws Error naming the field
 std::vector<Task> read_tasks(const std::filesystem::path& f);  // throws Error naming file, line and field
 
+// Replies to tasks, JSON lines {"id": …, "reply": …}; a task may have several, or none. Instead of the id a line may give
+// the "question", and "response" for the reply, as logs of evaluations do.
+struct TaskReply {
+  size_t task = 0;     // index
+  int64_t sample = 0;  // how many replies to the task stand before
+  std::string text = {};
+};
+std::vector<TaskReply> read_replies(const std::filesystem::path& f, const std::vector<Task>& tasks);  // as read_tasks
+
 }  // namespace quern::gym

@@ -67,6 +67,46 @@ TEST_F(TaskFile, HoldsOutATenthByTheQuestionAlone) {
   EXPECT_NEAR(held_out, 200, 60);
 }
 
+TEST_F(TaskFile, RepliesAreReadByIdOrQuestion) {
+  write(R"({"id": "a", "question": "One?", "verifier": "number", "answer": 1}
+{"id": "b", "question": "Two?", "verifier": "number", "answer": 2})");
+  const std::vector<Task> tasks = read_tasks(file_);
+  write(R"({"id": "b", "reply": "2"}
+
+{"question": "One?", "response": "1", "reward": 0}
+{"id": "b", "reply": ""})");
+  const std::vector<TaskReply> replies = read_replies(file_, tasks);
+  ASSERT_EQ(replies.size(), 3u);
+  EXPECT_EQ(replies[0].task, 1u);
+  EXPECT_EQ(replies[0].text, "2");
+  EXPECT_EQ(replies[1].task, 0u);
+  EXPECT_EQ(replies[1].text, "1");
+  EXPECT_EQ(replies[2].task, 1u);
+  EXPECT_EQ(replies[2].sample, 1);
+  EXPECT_EQ(tasks[1].verify(replies[2].text).reward, 0);
+  for (const auto& [line, what] : std::initializer_list<std::pair<const char*, const char*>>{
+           {R"({"id": "c", "reply": "3"})", "field 'id': no task has 'c'"},
+           {R"({"question": "Three?", "reply": "3"})", "field 'question': no task has 'Three?'"},
+           {R"({"reply": "3"})", "field 'id' is missing"},
+           {R"({"id": "a"})", "field 'reply' is missing"},
+           {R"({"id": "a", "reply": 3})", "field 'reply': expected a string, found 3"},
+           {R"({"id": 1, "reply": "3"})", "field 'id': expected a string"},
+           {R"([1])", "expected an object"},
+           {R"({"id")", "not valid JSON"}}) {
+    write(R"({"id": "a", "reply": "1"})" + std::string("\n") + line + "\n");
+    try {
+      read_replies(file_, tasks);
+      ADD_FAILURE() << line;
+    } catch (const Error& e) {
+      const std::string error = e.what();
+      EXPECT_EQ(error.find(file_.string() + " line 2: "), 0u) << error;
+      EXPECT_NE(error.find(what), std::string::npos) << error;
+    }
+  }
+  write("\n");
+  EXPECT_THROW(read_replies(file_, tasks), Error);
+}
+
 TEST_F(TaskFile, ErrorsNameFileLineAndField) {
   const std::string good = R"({"question": "a", "verifier": "exact", "answer": "b"})", name = file_.string();
   for (const auto& [line, what] :

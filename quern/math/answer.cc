@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "quern/math/equal.h"
+#include "quern/math/number_sets.h"
 
 namespace quern::math {
 namespace {
@@ -128,7 +129,7 @@ class AnswerParser {
     MathAnswer out{.kind = Kind::set};
     for (Tokens p : pieces) {
       MathAnswer part = any(p);
-      if (part.kind != Kind::set) {
+      if (part.kind != Kind::set || part.parts.empty()) {
         out.parts.push_back(std::move(part));
       } else {  // of ±
         for (MathAnswer& x : part.parts) {
@@ -137,9 +138,11 @@ class AnswerParser {
         }
       }
     }
-    if (out.parts.size() == 1) return std::move(out.parts[0]);
+    if (out.parts.size() == 1 && !is_empty_set(out.parts[0])) return std::move(out.parts[0]);
     return out;
   }
+
+  static bool is_empty_set(const MathAnswer& a) { return a.kind == Kind::set && a.parts.empty(); }
 
   MathAnswer bare(Tokens t) {
     const std::vector<Tokens> united = split(t, [&](size_t i) { return unites(t, i); });
@@ -148,8 +151,10 @@ class AnswerParser {
       for (Tokens p : united) out.parts.push_back(any(p));
       return out;
     }
+    if (t.size() == 1 && t[0].is_name("emptyset")) return {.kind = Kind::set};
     if (is_enclosed(t) && (t[0].is("\\{") || t[0].is("{"))) {
       const Tokens inside = t.subspan(1, t.size() - 2);
+      if (inside.empty()) return {.kind = Kind::set};
       const std::vector<Tokens> pieces = split(inside, [&](size_t i) { return separates(inside[i]); });
       if (t[0].is("\\{") || pieces.size() > 1) return set_of(pieces);
     }
@@ -177,12 +182,12 @@ class AnswerParser {
   int nesting_ = 0;
 };
 
-const char* kind_name(Kind k) {
-  switch (k) {
+const char* kind_of(const MathAnswer& a) {
+  switch (a.kind) {
     case Kind::value:
       return "one value";
     case Kind::set:
-      return "several values";
+      return a.parts.empty() ? "the empty set" : "several values";
     case Kind::tuple:
       return "a tuple or an interval";
     default:
@@ -204,9 +209,12 @@ class Comparison {
   explicit Comparison(uint64_t seed) : seed_(seed) {}
 
   MathComparison compare(const MathAnswer& a, const MathAnswer& b) {
-    if (a.kind != b.kind) return {false, fmt::format("expected {}, found {}", kind_name(a.kind), kind_name(b.kind))};
     if (!a.name.empty() && !b.name.empty() && a.name != b.name)
       return {false, fmt::format("expected a value of {}, found one of {}", a.name, b.name)};
+    if (a.kind == Kind::unions || b.kind == Kind::unions)
+      if (const auto same = same_numbers(a, b, seed_))
+        return {*same, *same ? "the intervals hold the same numbers" : "the intervals hold other numbers"};
+    if (a.kind != b.kind) return {false, fmt::format("expected {}, found {}", kind_of(a), kind_of(b))};
     if (a.kind == Kind::value) return values(a.value, b.value);
     if (a.parts.size() != b.parts.size())
       return {false, fmt::format("expected {} parts, found {}", a.parts.size(), b.parts.size())};

@@ -30,6 +30,7 @@ struct MathToken {
   MathTokenKind kind = MathTokenKind::end;
   std::string text = {};     // digits; a variable; a name such as "sin", "pi", "frac"; a sign such as "+", "\\{"
   int32_t exponent = 0;      // of a number: text * 10^exponent
+  int32_t repeating = 0;     // of a number: so many of its last digits repeat without end
   bool after_space = false;  // blanks before it
   bool is(std::string_view t) const { return kind == MathTokenKind::sign && text == t; }
   bool is_name(std::string_view t) const { return kind == MathTokenKind::name && text == t; }

@@ -73,7 +73,7 @@ class Parser {
 
   MathExpression read() {
     if (next().kind == Kind::end) throw MathUnreadable("there is no expression");
-    const int32_t root = sum();
+    const int32_t root = group();
     if (next().kind != Kind::end) unexpected();
     for (const MathNode& n : nodes_) {
       const bool alone = root == 0 || (root == 1 && nodes_[1].op == MathOp::negate);
@@ -144,6 +144,14 @@ class Parser {
     ~Level() { --p.depth_; }
   };
 
+  // What braces, or nothing, stand around: a sum, or "1 \over 2", once, with all that stands left and right of it.
+  int32_t group() {
+    const int32_t above = sum();
+    if (!next().is_name("over")) return above;
+    ++at_;
+    return operation(MathOp::divide, above, sum());
+  }
+
   int32_t sum() {
     int32_t left = product();
     for (;;) {
@@ -178,7 +186,8 @@ class Parser {
   bool begins_factor() const {
     const MathToken& t = next();
     if (t.kind == Kind::variable || t.is("(") || t.is("{")) return true;
-    if (t.kind == Kind::name) return t.text != "or" && t.text != "and" && t.text != "in" && t.text != "cup";
+    if (t.kind == Kind::name)
+      return t.text != "or" && t.text != "and" && t.text != "in" && t.text != "cup" && t.text != "over";
     if (t.is("|")) return absolutes_ == 0;
     return false;
   }
@@ -246,7 +255,7 @@ class Parser {
     for (const auto& [open, close] : {std::pair{"(", ")"}, {"{", "}"}, {"[", "]"}})
       if (take(open)) {
         const int before = std::exchange(absolutes_, 0);
-        const int32_t inside = sum();
+        const int32_t inside = open[0] == '{' ? group() : sum();
         absolutes_ = before;
         expect(close);
         return inside;
@@ -262,12 +271,13 @@ class Parser {
   }
 
   bool is_whole(size_t ahead) const { return next(ahead).kind == Kind::number && next(ahead).exponent == 0; }
+  bool is_whole_over_whole() const {
+    return next().is("{") && is_whole(1) && next(2).is_name("over") && is_whole(3) && next(4).is("}");
+  }
 
   int32_t literal() {
-    const MathToken t = next();
     const bool whole = is_whole(0);
-    ++at_;
-    const int32_t value = plain_number(t.text, t.exponent);
+    const int32_t value = number_of_token();
     if (next().kind == Kind::number && !next().after_space) unexpected();
     if (whole && is_whole(0) && next(1).is("/") && is_whole(2)) {  // a mixed number
       const MathToken above = next(0), below = next(2);
@@ -278,6 +288,11 @@ class Parser {
       ++at_;
       const int32_t above = part_of_fraction();
       return mixed(value, above, part_of_fraction());
+    }
+    if (whole && is_whole_over_whole()) {  // 1{3 \over 4}, set as 1\frac34 is
+      const MathToken above = next(1), below = next(3);
+      at_ += 5;
+      return mixed(value, plain_number(above.text, 0), plain_number(below.text, 0));
     }
     if (next().kind == Kind::number) throw MathUnreadable("two numbers without a sign between them");
     return value;
@@ -307,13 +322,21 @@ class Parser {
     return add({.text = digits, .exponent = exponent, .folded = folded_number(digits, exponent)});
   }
 
-  // What follows \sqrt, \log_: a group in braces, or one number, letter or name.
-  int32_t argument() {
-    if (next().kind != Kind::number) return factor();
+  // 0.1\overline{6} is (16 - 1) / 90.
+  int32_t number_of_token() {
     const MathToken t = next();
     ++at_;
-    return plain_number(t.text, t.exponent);
+    if (t.repeating == 0) return plain_number(t.text, t.exponent);
+    const auto repeating = static_cast<size_t>(t.repeating), fixed = t.text.size() - repeating;
+    const auto zeros = static_cast<size_t>(-t.exponent) - repeating;
+    const int32_t all = plain_number(t.text, 0);
+    const int32_t head = plain_number(fixed == 0 ? "0" : t.text.substr(0, fixed), 0);
+    const int32_t above = operation(MathOp::subtract, all, head);
+    return operation(MathOp::divide, above, plain_number(std::string(repeating, '9') + std::string(zeros, '0'), 0));
   }
+
+  // What follows \sqrt, \log_: a group in braces, or one number, letter or name.
+  int32_t argument() { return next().kind == Kind::number ? number_of_token() : factor(); }
 
   // Of \frac, which takes one digit where there are no braces: \frac12.
   int32_t part_of_fraction() {

@@ -22,9 +22,10 @@ constexpr std::array<std::string_view, 33> kNames = {
     "pi",     "infinity", "inf",    "infty", "frac", "cup",  "or",   "and",  "in",   "oo",  "binom"};
 
 const std::map<std::string_view, std::string_view> kSpelled = {
-    {"arcsin", "asin"},    {"arccos", "acos"},  {"arctan", "atan"},  {"ln", "log"},
-    {"infty", "infinity"}, {"inf", "infinity"}, {"oo", "infinity"},  {"dfrac", "frac"},
-    {"tfrac", "frac"},     {"cfrac", "frac"},   {"dbinom", "binom"}, {"tbinom", "binom"}};
+    {"arcsin", "asin"},    {"arccos", "acos"},       {"arctan", "atan"},        {"ln", "log"},
+    {"infty", "infinity"}, {"inf", "infinity"},      {"oo", "infinity"},        {"dfrac", "frac"},
+    {"tfrac", "frac"},     {"cfrac", "frac"},        {"dbinom", "binom"},       {"tbinom", "binom"},
+    {"over", "over"},      {"emptyset", "emptyset"}, {"varnothing", "emptyset"}};
 
 const std::map<std::string_view, std::string_view> kSigns = {  // LaTeX commands
     {"cdot", "*"},  {"times", "*"},    {"ast", "*"},      {"div", "/"},  {"pm", "±"},
@@ -46,7 +47,7 @@ constexpr std::array<std::string_view, 9> kTextCommands = {"text", "mathrm", "te
 const std::map<std::string_view, std::string_view> kCharacters = {  // beyond ASCII: what is read instead
     {"−", "-"},    {"–", "-"},  {"×", "*"},        {"·", "*"}, {"⋅", "*"},   {"∙", "*"},
     {"÷", "/"},    {"±", "±"},  {"∓", "∓"},        {"°", "°"}, {"∪", "cup"}, {"∈", "in"},
-    {"√", "sqrt"}, {"π", "pi"}, {"∞", "infinity"}, {"⁄", "/"}, {"∕", "/"}};
+    {"√", "sqrt"}, {"π", "pi"}, {"∞", "infinity"}, {"⁄", "/"}, {"∕", "/"},   {"∅", "emptyset"}};
 
 const std::map<std::string_view, std::string_view> kGreekLetters = {
     {"α", "\\alpha"}, {"β", "\\beta"},  {"γ", "\\gamma"}, {"δ", "\\delta"}, {"ε", "\\epsilon"}, {"ζ", "\\zeta"},
@@ -58,6 +59,10 @@ const std::map<std::string_view, std::array<std::string_view, 2>> kFractions = {
     {"½", {"1", "2"}}, {"⅓", {"1", "3"}}, {"⅔", {"2", "3"}}, {"¼", {"1", "4"}}, {"¾", {"3", "4"}},
     {"⅕", {"1", "5"}}, {"⅖", {"2", "5"}}, {"⅗", {"3", "5"}}, {"⅘", {"4", "5"}}, {"⅙", {"1", "6"}},
     {"⅚", {"5", "6"}}, {"⅛", {"1", "8"}}, {"⅜", {"3", "8"}}, {"⅝", {"5", "8"}}, {"⅞", {"7", "8"}}};
+
+// One blank, as it may also stand between groups of three digits; the last three: no-break, thin, narrow no-break.
+constexpr std::array<std::string_view, 9> kBlanks = {
+    " ", "~", "\\,", "\\;", "\\:", "\\ ", "\u00a0", "\u2009", "\u202f"};
 
 // Read as one word after a number, where other letters are a product: 5 cm, but 5 xy.
 constexpr std::array<std::string_view, 52> kUnits = {
@@ -100,14 +105,23 @@ class Tokenizer {
   std::string_view rest() const { return std::string_view(text_).substr(at_); }
   char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
-  void put(Kind kind, std::string_view text, int32_t exponent = 0) {
-    out_.push_back({kind, std::string(text), exponent, spaced_});
-    spaced_ = false;
+  void put(Kind kind, std::string_view text) { put({.kind = kind, .text = std::string(text)}); }
+  void put(MathToken token) {
+    token.after_space = std::exchange(spaced_, false);
+    out_.push_back(std::move(token));
+  }
+
+  // At the start of `text`; empty: none.
+  static std::string_view blank_in(std::string_view text) {
+    const auto blank = std::ranges::find_if(kBlanks, [&](std::string_view b) { return text.starts_with(b); });
+    return blank == kBlanks.end() ? std::string_view() : *blank;
   }
 
   void step() {
     const char c = peek();
-    if (std::string_view(" \t\r\n~").find(c) != std::string_view::npos) {
+    if (const std::string_view blank = blank_in(rest()); !blank.empty()) {
+      spaced_ = true, at_ += blank.size();
+    } else if (std::string_view("\t\r\n").find(c) != std::string_view::npos) {
       spaced_ = true, ++at_;
     } else if (c == '\\') {
       command();
@@ -224,9 +238,7 @@ class Tokenizer {
   void escaped() {
     const char c = peek(1);
     at_ += 2;
-    if (std::string_view(",;: ").find(c) != std::string_view::npos) {
-      spaced_ = true;
-    } else if (c == '{' || c == '}') {
+    if (c == '{' || c == '}') {
       depth_ += c == '{' ? 1 : -1;
       put(Kind::sign, c == '{' ? "\\{" : "\\}");
     } else if (c == '%' || c == '|') {
@@ -236,19 +248,28 @@ class Tokenizer {
     }
   }
 
-  // Digits; commas between groups of three where no bracket is open, "{,}" anywhere.
+  // Digits; commas between groups of three where no bracket is open, "{,}" and blanks anywhere.
   void number() {
     std::string digits;
-    for (bool more = true, grouped = false; more; grouped = more) {
+    bool grouped = false;
+    for (bool more = true; more; grouped = grouped || more) {
       while (is_digit(peek())) digits += text_[at_++];
       const bool comma = peek() == ',' && commas_ == MathCommas::group && depth_ == 0;
       const bool may = !digits.empty() && digits[0] != '0' && (grouped || digits.size() <= 3);
       more = may && (comma || peek() == kGroup) && is_group(at_ + 1);
       if (more) ++at_;
     }
+    if (!grouped) blank_groups(digits);
     int64_t exponent = 0;
-    if (peek() == '.' && is_digit(peek(1))) {
+    if (peek() == '.' && (is_digit(peek(1)) || !repeated_digits(at_ + 1).digits.empty())) {
       for (++at_; is_digit(peek()); --exponent) digits += text_[at_++];
+      if (const Repeated r = repeated_digits(at_); !r.digits.empty()) {
+        at_ = r.end;
+        return put({.kind = Kind::number,
+                    .text = digits + std::string(r.digits),
+                    .exponent = static_cast<int32_t>(exponent - static_cast<int64_t>(r.digits.size())),
+                    .repeating = static_cast<int32_t>(r.digits.size())});
+      }
     }
     const bool is_signed = peek(1) == '+' || peek(1) == '-';
     if ((peek() == 'e' || peek() == 'E') && is_digit(peek(is_signed ? 2 : 1))) {
@@ -259,7 +280,50 @@ class Tokenizer {
       if (given > kMaxExponent) throw MathUnreadable(fmt::format("an exponent beyond {}", kMaxExponent));
       exponent += minus ? -given : given;
     }
-    put(Kind::number, digits, static_cast<int32_t>(exponent));
+    put({.kind = Kind::number, .text = digits, .exponent = static_cast<int32_t>(exponent)});
+  }
+
+  // "1 250 000" behind its first digits: groups of three, always parted by the same blank. Not of "1 250/3", a mixed
+  // number, nor where LaTeX would take one digit or number alone: \frac 1 250, 2^3 500.
+  void blank_groups(std::string& digits) {
+    if (digits.empty() || digits.size() > 3 || digits[0] == '0' || takes_one_argument()) return;
+    const std::string_view blank = blank_in(rest());
+    std::string groups;
+    size_t end = at_, count = 0;
+    while (!blank.empty() && text_.compare(end, blank.size(), blank) == 0 && is_group(end + blank.size())) {
+      groups += text_.substr(end + blank.size(), 3);
+      end += blank.size() + 3, ++count;
+    }
+    const size_t next = std::min(text_.find_first_not_of(' ', end), text_.size());
+    if (count == 0 || (count == 1 && text_.compare(next, 1, "/") == 0)) return;
+    digits += groups, at_ = end;
+  }
+
+  // What stands before a number is a command or a raising or lowering sign.
+  bool takes_one_argument() const {
+    if (out_.empty()) return false;
+    const MathToken& t = out_.back();
+    const bool joins = t.is_name("or") || t.is_name("and") || t.is_name("in");
+    return t.is("^") || t.is("_") || (t.kind == Kind::name && !joins);
+  }
+
+  // \overline{3}, \overline3, \bar{3}: digits, and where they end.
+  struct Repeated {
+    std::string_view digits = {};
+    size_t end = 0;
+  };
+  Repeated repeated_digits(size_t at) const {
+    const std::string_view text = std::string_view(text_).substr(std::min(at, text_.size()));
+    for (std::string_view command : {"\\overline", "\\bar"}) {
+      if (!text.starts_with(command)) continue;
+      const size_t from = std::min(text.find_first_not_of(' ', command.size()), text.size());
+      if (from < text.size() && is_digit(text[from])) return {text.substr(from, 1), at + from + 1};
+      if (from == text.size() || text[from] != '{') return {};
+      const size_t end = std::min(text.find_first_not_of("0123456789", from + 1), text.size());
+      if (end == text.size() || text[end] != '}') return {};
+      return {text.substr(from + 1, end - from - 1), at + end + 1};
+    }
+    return {};
   }
 
   bool is_group(size_t at) const {

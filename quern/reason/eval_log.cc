@@ -15,6 +15,9 @@ std::string identity(const Json& line, std::string_view where) {
         "{}, difficulty {}, seed {}, sample {}, question {}", line.at("environment", where).as_string("environment"),
         line.at("difficulty", where).as_int("difficulty"), line.at("seed", where).as_int("seed"),
         line.at("sample", where).as_int("sample"), line.at("question_hash", where).as_string("question_hash"));
+  if (line.find("id"))
+    return fmt::format("task {}, sample {}, '{}'", line.at("id", where).as_string("id"),
+                       line.at("sample", where).as_int("sample"), line.at("question", where).as_string("question"));
   return fmt::format("{}, level {}, '{}'", line.at("kind", where).as_string("kind"),
                      line.at("level", where).as_int("level"), line.at("question", where).as_string("question"));
 }

@@ -1,5 +1,5 @@
 // Logs of evaluations, JSON lines with one problem each, and the comparison of two on the same problems: an answer is
-// identified by environment, difficulty, seed and sample, or by kind, level and question.
+// identified by environment, difficulty, seed and sample, by a task's id and sample, or by kind, level and question.
 #pragma once
 #include <filesystem>
 #include <map>

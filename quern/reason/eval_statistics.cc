@@ -15,6 +15,13 @@ double pass_at_k(int64_t n, int64_t c, int64_t k) {
   return 1 - none;
 }
 
+std::vector<int64_t> reported_k(int64_t samples) {
+  std::vector<int64_t> out;
+  for (int64_t k = 1; k < samples; k *= 2) out.push_back(k);
+  out.push_back(samples);
+  return out;
+}
+
 double PairedCounts::mcnemar() const {
   const auto n = static_cast<double>(only_first + only_second);
   double tail = 0;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "quern/base/json.h"
 
@@ -10,6 +11,8 @@ namespace quern::reason {
 // The chance that at least one of k samples is right, when c of n were: 1 − C(n − c, k) / C(n, k), which is unbiased.
 // Throws Error unless 0 ≤ c ≤ n and 1 ≤ k ≤ n.
 double pass_at_k(int64_t n, int64_t c, int64_t k);
+// The k that are reported: 1, 2, 4, …, and the number of samples.
+std::vector<int64_t> reported_k(int64_t samples);
 
 // Problems by whether two evaluations solved them.
 struct PairedCounts {

@@ -158,13 +158,6 @@ std::string tiles(const GymRun& r) {
 
 }  // namespace
 
-std::vector<int64_t> reported_k(int64_t samples) {
-  std::vector<int64_t> out;
-  for (int64_t k = 1; k < samples; k *= 2) out.push_back(k);
-  out.push_back(samples);
-  return out;
-}
-
 Json gym_eval_json(const GymRun& r) {
   Json j = Json::object(), environments = Json::array();
   j.set("model", r.model), j.set("think", r.plan), j.set("split", r.split), j.set("seed", r.seed);

@@ -20,9 +20,6 @@ struct GymRun {
   std::optional<PairedCounts> pairs;               // with an earlier evaluation
 };
 
-// k of the pass@k that are reported: 1, 2, 4, …, and the number of samples.
-std::vector<int64_t> reported_k(int64_t samples);
-
 Json gym_eval_json(const GymRun& r);
 std::string gym_eval_page(const GymRun& r);
 

@@ -104,6 +104,13 @@ void end_all_others() {
   }
 }
 
+// Taking the namespaces down holds a core for milliseconds, and the kernel is not interrupted in it: not before the caller
+// has read its result and lets go.
+void wait_for_the_caller() {
+  char more[64];
+  for (ssize_t n = 1; n > 0 || (n < 0 && errno == EINTR);) n = ::read(kControl, more, sizeof(more));
+}
+
 void serve_one_command(const Policy& policy) {
   sigset_t child;
   ::sigemptyset(&child);
@@ -143,6 +150,7 @@ void serve_one_command(const Policy& policy) {
   r.end = e.stopped ? *e.stopped : cpu_limit ? End::time : WIFSIGNALED(e.status) ? End::signal : End::exit;
   if (e.stopped) r.value = SIGKILL;
   send_report(kControl, r);
+  wait_for_the_caller();
 }
 
 }  // namespace

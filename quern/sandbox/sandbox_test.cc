@@ -305,13 +305,8 @@ TEST(SandboxPool, RunsManyCommandsFromManyThreads) {
 // Prints what a run costs; how fast the machine is decides no test.
 TEST(SandboxPool, CostOfARun) {
   if (const std::string why = why_not_here(User::self); !why.empty()) GTEST_SKIP() << why;
-  constexpr int kRuns = 60;
+  constexpr int kRuns = 200;
   std::vector<double> cold, warm;
-  for (int i = 0; i < kRuns; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    EXPECT_EQ(run({}, {.argv = {"/bin/true"}}).status, 0);
-    cold.push_back(milliseconds_since(begin));
-  }
   SandboxPool pool({}, 2);
   for (int i = 0; i < kRuns; ++i) {
     for (int wait = 0; wait < 5000 && pool.ready() < 2; ++wait) ::usleep(1000);
@@ -320,9 +315,14 @@ TEST(SandboxPool, CostOfARun) {
     EXPECT_EQ(pool.run({.argv = {"/bin/true"}}).status, 0);
     warm.push_back(milliseconds_since(begin));
   }
+  for (int i = 0; i < kRuns; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(run({}, {.argv = {"/bin/true"}}).status, 0);
+    cold.push_back(milliseconds_since(begin));
+  }
   std::sort(cold.begin(), cold.end()), std::sort(warm.begin(), warm.end());
   std::printf("cold: median %.2f ms, p99 %.2f; ready in a pool: median %.2f ms, p99 %.2f\n", cold[kRuns / 2],
-              cold[kRuns - 1], warm[kRuns / 2], warm[kRuns - 1]);
+              cold[kRuns * 99 / 100], warm[kRuns / 2], warm[kRuns * 99 / 100]);
 }
 
 TEST(SystemCalls, TheProgramIsOneTheKernelTakes) {  // jumps within range, a return at the end

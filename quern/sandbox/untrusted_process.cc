@@ -112,9 +112,22 @@ void execute_words(std::string blob) {
   throw CommandError(fmt::format("cannot run '{}': {}", words[0], std::strerror(e)), e);
 }
 
+// First byte on that pipe where no wall is missing; a problem before that begins with another one, a zero.
+constexpr char kReady = 'r';
+
 void tell_problem(int tell, int32_t reason, const char* text) {
   write_whole(tell, {reinterpret_cast<const char*>(&reason), sizeof(reason)});
   write_whole(tell, text);
+}
+
+// On the other side: what tell_problem() wrote.
+[[noreturn]] void refuse_problem(const std::string& problem) {
+  int32_t reason = 0;
+  if (problem.size() <= sizeof(reason)) fail("the process that was to become the command ended");
+  std::memcpy(&reason, problem.data(), sizeof(reason));
+  const std::string text = problem.substr(sizeof(reason));
+  if (reason != 0) throw CommandError(text, reason);
+  throw Error(text);
 }
 
 [[noreturn]] void become_untrusted(const Limits& limits, int tell, int words) {
@@ -129,6 +142,7 @@ void tell_problem(int tell, int32_t reason, const char* text) {
     drop_capabilities();
     restrict_files();
     filter_system_calls();
+    write_whole(kTell, {&kReady, 1});
     execute_words(read_until_closed(kWords));
   } catch (const CommandError& e) {
     tell_problem(tell, e.reason, e.what());
@@ -148,6 +162,12 @@ UntrustedProcess::UntrustedProcess(const Limits& limits) {
   if (pid_ == 0) become_untrusted(limits, tell[1], words[0]);
   ::close(tell[1]), ::close(words[0]);
   problem_ = tell[0], words_ = words[1];
+  char said = 0;
+  ssize_t n;
+  while ((n = ::read(problem_, &said, 1)) < 0 && errno == EINTR) {
+  }
+  if (n == 1 && said == kReady) return;
+  refuse_problem((n == 1 ? std::string(1, said) : "") + read_until_closed(problem_));
 }
 
 void UntrustedProcess::execute(const std::vector<std::string>& argv) {
@@ -158,13 +178,7 @@ void UntrustedProcess::execute(const std::vector<std::string>& argv) {
   ::close(words_);
   const std::string problem = read_until_closed(problem_);
   ::close(problem_);
-  if (problem.empty()) return;
-  int32_t reason = 0;
-  if (problem.size() <= sizeof(reason)) fail("the process that was to become the command ended");
-  std::memcpy(&reason, problem.data(), sizeof(reason));
-  const std::string text = problem.substr(sizeof(reason));
-  if (reason != 0) throw CommandError(text, reason);
-  throw Error(text);
+  if (!problem.empty()) refuse_problem(problem);
 }
 
 }  // namespace quern::sandbox

@@ -10,9 +10,9 @@ namespace quern::sandbox {
 
 class UntrustedProcess {
  public:
+  // Returns once the walls stand. Throws Error where one could not be put up.
   explicit UntrustedProcess(const Limits& limits);
-  // Returns once the program itself runs. Throws CommandError where it cannot be executed, Error where a wall
-  // could not be put up.
+  // Returns once the program itself runs. Throws CommandError where it cannot be executed.
   void execute(const std::vector<std::string>& argv);
   pid_t pid() const { return pid_; }
 

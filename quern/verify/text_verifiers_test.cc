@@ -338,7 +338,7 @@ TEST(Verifiers, AreFoundByName) {
     EXPECT_NE(std::string(e.what()).find("did you mean 'math'"), std::string::npos) << e.what();
   }
   EXPECT_TRUE(std::ranges::is_sorted(verifiers(), {}, [](const VerifierInfo& v) { return std::string(v.name); }));
-  EXPECT_EQ(verifiers().size(), 9u);
+  EXPECT_EQ(verifiers().size(), 10u);
 }
 
 }  // namespace

@@ -205,13 +205,25 @@ std::string replaced(std::string s, std::string_view what, std::string_view by) 
   return s;
 }
 
+// "1 250 000" behind its first digits, which end at `end`. "1 250/3" may be a mixed number, and is not read.
+size_t end_of_blank_groups(std::string_view s, size_t end) {
+  const auto digit = [&](size_t i) { return i < s.size() && s[i] >= '0' && s[i] <= '9'; };
+  if (end == 0 || end > 3 || s[0] == '0') return end;
+  size_t at = end;
+  while (at < s.size() && s[at] == ' ' && digit(at + 1) && digit(at + 2) && digit(at + 3) && !digit(at + 4)) at += 4;
+  return s.substr(at).starts_with('/') && at == end + 4 ? end : at;
+}
+
 // Digits with groups of three, decimals, an exponent; moves past them.
 std::optional<long double> read_decimal(std::string_view& s) {
   size_t end = 0;
   while (end < s.size() && ((s[end] >= '0' && s[end] <= '9') || s[end] == ',')) ++end;
-  std::string digits(s.substr(0, end));
-  if (digits.find(',') != digits.npos) digits = without_groups(digits);
   const auto digit = [&](size_t i) { return i < s.size() && s[i] >= '0' && s[i] <= '9'; };
+  std::string digits(s.substr(0, end));
+  if (digits.find(',') != digits.npos)
+    digits = without_groups(digits);
+  else if (const size_t groups = end_of_blank_groups(s, end); groups != end)
+    digits = replaced(std::string(s.substr(0, groups)), " ", ""), end = groups;
   if (digits.empty() && !(end == 0 && s.starts_with('.') && digit(1))) return {};
   if (end < s.size() && s[end] == '.' && digit(end + 1)) {
     digits += '.';
@@ -268,9 +280,9 @@ std::string with_slashes(std::string s) {
 std::string plain_quantity(std::string_view text) {
   std::string s(text);
   for (const auto& [what, by] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
-           {"−", "-"},         {"×", "*"},       {"\\times", "*"},  {"\\cdot", "*"}, {"·", "*"},
-           {"⋅", "*"},         {"{,}", ","},     {"\\!", ""},       {"\\,", " "},    {"\\;", " "},
-           {"\\ ", " "},       {"~", " "},       {"\u00a0", " "},   {"\\$", "$"},    {"\\%", "%"},
+           {"−", "-"},         {"×", "*"},       {"\\times", "*"},  {"\\cdot", "*"}, {"·", "*"},      {"⋅", "*"},
+           {"{,}", ","},       {"\\!", ""},      {"\\,", " "},      {"\\;", " "},    {"\\ ", " "},    {"~", " "},
+           {"\u00a0", " "},    {"\\$", "$"},     {"\\%", "%"},      {"\\:", " "},    {"\u2009", " "}, {"\u202f", " "},
            {"^{\\circ}", "°"}, {"^\\circ", "°"}, {"\\degree", "°"}, {"\\mu", "µ"},   {"º", "°"}})
     s = replaced(std::move(s), what, by);
   for (std::string_view command : {"\\text{", "\\mathrm{", "\\textrm{", "\\mbox{"})

@@ -9,6 +9,7 @@ namespace quern::verify {
 const std::vector<VerifierInfo>& verifiers() {
   static const std::vector<VerifierInfo> all = {
       {"choice", "one of several choices, by letter or by text", make_choice},
+      {"code", "a function in Python or C, by tests in the sandbox", make_code},
       {"exact", "one of some texts, with settings for case, space and punctuation", make_exact},
       {"instructions", "instructions about form, each checked: counts, keywords, case, layout, language",
        make_instructions},

@@ -15,7 +15,8 @@ namespace quern::verify {
 class Verifier {
  public:
   virtual ~Verifier() = default;
-  // Judges a reply, any bytes: deterministic, in time that is linear in the reply, never throws.
+  // Judges a reply, any bytes: deterministic, in time that is linear in the reply, never throws; but code runs as long
+  // as its limits let it, and throws Error where the sandbox fails.
   virtual Verdict judge(std::string_view reply) const = 0;
 };
 
@@ -34,6 +35,7 @@ const std::vector<VerifierInfo>& verifiers();  // by name
 std::unique_ptr<const Verifier> make_math(const Json& expectation);
 std::unique_ptr<const Verifier> make_number(const Json& expectation);
 std::unique_ptr<const Verifier> make_choice(const Json& expectation);
+std::unique_ptr<const Verifier> make_code(const Json& expectation);  // where code cannot be run here: Error
 std::unique_ptr<const Verifier> make_exact(const Json& expectation);
 std::unique_ptr<const Verifier> make_list(const Json& expectation);
 std::unique_ptr<const Verifier> make_set(const Json& expectation);

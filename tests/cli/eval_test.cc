@@ -62,6 +62,51 @@ TEST(CliEval, AsksEnvironmentsAndComparesLogs) {
             std::string::npos);
 }
 
+TEST(CliEval, AsksTheQuestionsOfATaskFile) {
+  const ScratchFolder tmp;
+  std::ofstream(tmp / "tasks")
+      << R"({"id": "a", "question": "What is 9 * 44?", "verifier": "number", "answer": 396, "split": "train"}
+{"id": "b", "question": "What is 17 + 25?", "verifier": "math", "answer": "84/2", "split": "train"}
+{"id": "c", "question": "What is 5 + 8?", "verifier": "number", "answer": 14, "split": "held_out"}
+)";
+  const std::string command = "quern eval zaya-nano --tasks " + (tmp / "tasks");
+  Ran r = shell(command + " --log " + (tmp / "log") + " --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("all").at("tasks").as_int(), 3);
+  EXPECT_NEAR(j.at("all").at("pass@1").as_double(), 2.0 / 3, 1e-9);
+  EXPECT_EQ(j.at("verifiers").at("math").at("success").as_double(), 1);
+  EXPECT_EQ(log_lines(tmp / "log").size(), 3u);
+  r = shell("quern gym verify --tasks " + (tmp / "tasks") + " --replies " + (tmp / "log") + " --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("all"), j.at("all"));
+  r = shell(command + " --against " + (tmp / "log"));
+  EXPECT_NE(r.out.find("2 solved by both"), std::string::npos) << r.out << r.err;
+  j = Json::parse(shell(command + " --samples 3 --count 2 --json").out);
+  EXPECT_EQ(j.at("all").at("samples").as_int(), 6);
+  EXPECT_GE(j.at("all").at("pass@3").as_double(), j.at("all").at("avg@3").as_double());
+  EXPECT_EQ(j.at("all").at("intervals").at("pass@3").as_array().size(), 2u);
+  j = Json::parse(shell(command + " --split heldout --json").out);
+  EXPECT_EQ(j.at("split").as_string(), "heldout");
+  EXPECT_EQ(j.at("all").at("success").as_double(), 0);
+  for (const auto& [flags, code, what] : std::initializer_list<std::tuple<const char*, int, const char*>>{
+           {" --level 2", 2, "--level does not go with --tasks"},
+           {" --task gym", 2, "--task does not go with --tasks"},
+           {" --samples 0", 2, "--samples 0: expected"},
+           {" --split dev", 2, "--split 'dev'"}}) {
+    r = shell(command + flags);
+    EXPECT_EQ(r.code, code) << flags;
+    EXPECT_NE(r.err.find(what), std::string::npos) << r.err;
+  }
+  EXPECT_NE(shell("quern eval zaya-nono --tasks " + (tmp / "tasks")).err.find("no model 'zaya-nono'"),
+            std::string::npos);
+  EXPECT_NE(shell("quern eval zaya-nano --samples 2").err.find("--samples goes with --tasks"), std::string::npos);
+  std::ofstream(tmp / "tasks") << "{\"question\": \"a\"}\n";
+  r = shell(command);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("tasks line 1: field 'verifier' is missing"), std::string::npos) << r.err;
+}
+
 TEST(CliGymEval, ScoresSamplesAndReports) {
   const ScratchFolder tmp;
   const Ran r =

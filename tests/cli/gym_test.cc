@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -185,6 +186,71 @@ TEST(CliGym, VerifiesAReply) {
   r = shell("quern gym verify --expect no-such-file.json 3");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("no-such-file.json"), std::string::npos) << r.err;
+}
+
+TEST(CliGym, VerifiesAReplyToAProblem) {
+  const Json shown = Json::parse(shell("quern gym show arithmetic --difficulty 2 --seed 7 --json").out);
+  const std::string answer = shown.at("answer").as_string(),
+                    at = "quern gym verify arithmetic --difficulty 2 --seed 7 ";
+  Ran r = shell(at + "'Answer: " + answer + "'");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out.substr(0, 2), "1 ");
+  r = shell(at + "--json -- -" + answer);
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("reward").as_double(), 0);
+  EXPECT_EQ(j.at("question"), shown.at("question"));
+  EXPECT_FALSE(j.at("reason").as_string().empty());
+  EXPECT_EQ(shell("echo 'Answer: " + answer + "' | " + at + "-").out.substr(0, 2), "1 ");
+  EXPECT_EQ(shell("echo 'Answer: " + answer + "' | " + at).out.substr(0, 2), "1 ");
+  for (const auto& [words, what] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"", "give NAME REPLY"},
+           {"arithmetics 3", "did you mean 'arithmetic'"},
+           {"arithmetic 3 4", "'4'"},
+           {"all 3", "all stands alone"},
+           {"arithmetic 3 --difficulty -1", "--difficulty -1: expected 0 to"},
+           {"arithmetic 3 --expect '{}'", "unexpected '3'"},
+           {"3 --tasks f --replies g", "unexpected '3'"},
+           {"3 --expect '{}' --seed 2", "--difficulty and --seed are of"},
+           {"--tasks f", "go together"},
+           {"--tasks f --replies g --expect '{}'", "only one of"}}) {
+    r = shell(std::string("quern gym verify ") + words);
+    EXPECT_EQ(r.code, 2) << words;
+    EXPECT_NE(r.err.find(what), std::string::npos) << words << ": " << r.err;
+  }
+}
+
+TEST(CliGym, VerifiesRepliesToTasks) {
+  const ScratchFolder tmp;
+  const auto write = [&](const char* name, const char* text) { std::ofstream(tmp / name) << text; };
+  write("tasks", R"({"id": "sum", "question": "1 + 1?", "verifier": "number", "answer": 2}
+{"id": "half", "question": "Half?", "verifier": "math", "answer": "1/2"}
+{"id": "none", "question": "Nothing?", "verifier": "exact", "answer": "no"}
+)");
+  write("replies", R"({"id": "half", "reply": "Answer: {1 \\over 2}"}
+{"id": "sum", "reply": "2"}
+{"id": "half", "reply": "Answer: 0.49"}
+)");
+  const std::string command = "quern gym verify --tasks " + (tmp / "tasks") + " --replies " + (tmp / "replies");
+  Ran r = shell(command);
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("half      1      0  the answer is not equal to the expected one"), std::string::npos)
+      << r.out;
+  EXPECT_NE(r.out.find("all                 2        3   75.0 %"), std::string::npos) << r.out;
+  EXPECT_NE(r.err.find("not counted: 1"), std::string::npos) << r.err;
+  const Json j = Json::parse(shell(command + " --json").out);
+  EXPECT_EQ(j.at("unanswered").as_int(), 1);
+  EXPECT_EQ(j.at("all").at("pass@1").as_double(), 0.75);
+  ASSERT_EQ(j.at("results").as_array().size(), 3u);
+  EXPECT_EQ(j.at("results").as_array()[0].at("reward").as_double(), 1);
+  write("replies", "{\"id\": \"sum\", \"reply\": \"2\"}\n{\"id\": \"sun\", \"reply\": \"2\"}\n");
+  r = shell(command);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("replies line 2: field 'id': no task has 'sun'"), std::string::npos) << r.err;
+  write("tasks", "{\"question\": \"a\", \"verifier\": \"exact\", \"answer\": \"b\"}\n{\"question\": 3}\n");
+  r = shell(command);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("tasks line 2: field 'question'"), std::string::npos) << r.err;
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ constexpr MenuItem kItems[] = {
     {"check", "NAME…|all [--seeds N]", "check the properties of environments over many seeds, and their speed",
      gym_check},
     {"eval", "MODEL [NAME…] [--difficulty 0-4]", "success of a model on environments, by difficulty", gym_eval},
-    {"verify", "--expect JSON|FILE [REPLY]", "judge a reply by an expectation", gym_verify},
+    {"verify", "NAME [REPLY] [--difficulty D] [--seed N]",
+     "judge a reply to a problem or by an expectation, or replies to a task file", gym_verify},
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ struct GymEvalFlags {
   ThinkFlag think{"single"};
   GymProblemFlags which{.split = "dev"};
   reason::GymProblemOptions problems;
+  SamplesFlag size;
   reason::EvaluationOptions o;
   WeightFlags weights{.dtype_default = "auto"};
   GivenSettings<infer::GenerateOptions> given;
@@ -43,7 +44,7 @@ bool GymEvalFlags::parse(Words args) {
             "choose difficulties by the answers, and estimate each environment's level")
       .flag("--count N", count,
             "problems per environment and difficulty, or per group of --calibrate [20, or 8 with --calibrate]")
-      .flag("--samples K", problems.samples, "samples of each problem, for pass@k with k = 1, 2, 4, … up to K")
+      .settings(size)
       .settings(o)
       .flag("--form NAME", form, "form of the prompt: chat, or text for base models")
       .settings(think)
@@ -66,6 +67,7 @@ bool GymEvalFlags::parse(Words args) {
 
 void GymEvalFlags::resolve() {
   const auto refuse = [](const std::string& what) { throw UsageError("quern gym eval: " + what); };
+  problems.samples = size.samples;
   check_model_name(dir);
   if (form != "chat" && form != "text") refuse(fmt::format("--form '{}': expected chat or text", form));
   if (o.sessions < 1) refuse(fmt::format("--max-seqs {}: expected 1 or more", o.sessions));

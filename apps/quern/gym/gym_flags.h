@@ -1,4 +1,4 @@
-// Which problems of environments a verb takes: flags of gym sample and gym eval.
+// Which problems a verb takes: flags of gym sample, gym eval, gym verify and eval.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,6 +18,23 @@ struct GymProblemFlags {
       {.value = "D", .shown_default = "0-4"});
     v("split", split, "problem split: train, dev or test, which share no problem", {.value = "NAME"});
     v("seed", seed, "random seed of problems, and of sampling from a model");
+  }
+};
+
+// Of gym eval, and of eval with a task file.
+struct SamplesFlag {
+  int64_t samples = 1;
+  template <class V>
+  void visit(V& v) {
+    v("samples", samples, "samples of each problem, for pass@k with k = 1, 2, 4, … up to K", {.value = "K"});
+  }
+};
+
+struct TaskFileFlag {
+  std::string tasks = {};
+  template <class V>
+  void visit(V& v) {
+    v("tasks", tasks, "task file: JSON lines of questions with their verifiers and answers", {.value = "FILE"});
   }
 };
 

@@ -1,5 +1,5 @@
 // quern eval: evaluates a model on held-out synthetic problems, by level and kind, with or without test-time compute:
-// those of the curriculum, or of environments of the gym.
+// those of the curriculum, or of environments of the gym; or on the questions of a task file (eval_tasks.h).
 #include <unistd.h>
 
 #include "apps/quern/cli/args.h"
@@ -7,7 +7,9 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/cli/wrong_usage.h"
 #include "apps/quern/gym/gym_commands.h"
+#include "apps/quern/gym/gym_flags.h"
 #include "apps/quern/run/eval_model.h"
+#include "apps/quern/run/eval_tasks.h"
 #include "apps/quern/train/problem_flags.h"
 #include "quern/reason/curriculum_eval.h"
 #include "quern/reason/eval_log.h"
@@ -48,18 +50,23 @@ Json candidates_json(const gym::Problem& p, const reason::ThinkResult& t, const 
 
 struct EvalFlags {
   std::string dir, task = "curriculum", form = "chat", log, against;
+  TaskFileFlag file;
+  SamplesFlag size;  // of each task of it
   ThinkFlag think{"single"};
   ProblemFlags which;
   reason::CurriculumEvalOptions o;
   reason::GymProblemOptions gym;  // of --task gym
   WeightFlags weights{.dtype_default = "auto"};
   GivenSettings<infer::GenerateOptions> given;
+  GivenSettings<ProblemFlags> given_which;
+  GivenSettings<reason::CurriculumEvalOptions> given_size;
   bool json = false;
 
   EvalFlags() { o.generate.max_tokens = 384; }
   bool parse(Words args);  // false: it was a call for help
   void resolve();          // checks what was given and completes `o` and `gym`
   void resolve_gym();
+  TaskEval task_eval() const;  // of --tasks
   bool asks_gym() const { return task == "gym" || task.starts_with("gym:"); }
   std::unique_ptr<reason::ProblemSource> problems() const;
   int64_t all() const;                                        // how many problems
@@ -73,8 +80,10 @@ bool EvalFlags::parse(Words args) {
           "--task NAME", task,
           "problem set: curriculum, the synthetic problems of quern data curriculum; gym, all environments of quern "
           "gym list; or gym:NAME,NAME, some of them")
-      .settings(which)
-      .settings(o)
+      .settings(file)
+      .settings(size)
+      .settings(which, given_which)
+      .settings(o, given_size)
       .flag("--form NAME", form, "prompt form: chat, or text for base models, which continue the question")
       .settings(think)
       .settings(o.generate, given, {{"max_tokens"}, {"temperature", "0 for single, else 1"}})
@@ -86,14 +95,27 @@ bool EvalFlags::parse(Words args) {
       .json(json)
       .note(
           "In the gym, level L is difficulty L - 1, --split heldout is its test split, and --count is shared by the "
-          "environments. quern gym eval takes any difficulty and several samples of a problem.");
+          "environments. quern gym eval takes any difficulty and several samples of a problem. "
+          "--tasks asks the questions of a file instead: all rows, unless --split picks some. There --count N "
+          "takes the first N, and --samples K asks each K times.");
   weights.add_to(a);
   if (!a.parse(args)) return false;
   check_sampling("eval", a, given);
+  given_which.overlay(which), given_size.overlay(o);
   return true;
 }
 
 void EvalFlags::resolve() {
+  check_model_name(dir);
+  if (!file.tasks.empty())
+    for (const auto& [flag, given_too] : {std::pair("--level", given_which.has("level")),
+                                          {"--kind", given_which.has("kind")},
+                                          {"--task", task != "curriculum"}})
+      if (given_too) throw UsageError(fmt::format("quern eval: {} does not go with --tasks", flag));
+  if (size.samples != 1 && file.tasks.empty())
+    throw UsageError("quern eval: --samples goes with --tasks; quern gym eval takes several samples too");
+  if (size.samples < 1) throw UsageError(fmt::format("quern eval: --samples {}: expected 1 or more", size.samples));
+  if (o.count < 1) throw UsageError(fmt::format("quern eval: --count {}: expected 1 or more", o.count));
   if (task != "curriculum" && !asks_gym())
     throw UsageError(fmt::format("quern eval: --task '{}': expected curriculum, gym or gym:NAME,NAME", task));
   if (form != "chat" && form != "text")
@@ -106,7 +128,7 @@ void EvalFlags::resolve() {
   checked_usage("eval", [&] { gym::read_levels(which.level, o.problems); });
   o.plain = form == "text";
   o.plan = checked_usage("eval", [&] { return reason::parse_plan(*think.plan); });
-  o.generate.sampling.temperature = many() ? 1 : 0;
+  o.generate.sampling.temperature = many() || size.samples > 1 ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
   if (asks_gym()) resolve_gym();
@@ -115,7 +137,6 @@ void EvalFlags::resolve() {
 void EvalFlags::resolve_gym() {
   if (!which.kinds.empty())
     throw UsageError("quern eval: --kind is of the curriculum: name environments by --task gym:NAME");
-  if (o.count < 1) throw UsageError(fmt::format("quern eval: --count {}: expected 1 or more", o.count));
   std::vector<std::string> names;
   if (task != "gym") {
     names.emplace_back();
@@ -131,6 +152,18 @@ void EvalFlags::resolve_gym() {
   gym.asked = with_split(chosen, range, gym.choice, missing_of(names));
   const auto environments = static_cast<int64_t>(chosen.size());
   gym.count = (o.count + environments - 1) / environments;
+}
+
+TaskEval EvalFlags::task_eval() const {
+  return {.model = dir,
+          .file = file.tasks,
+          .split = given_which.has("split") ? which.split : "all",
+          .log = log,
+          .against = against,
+          .count = given_size.has("count") ? o.count : 0,
+          .samples = size.samples,
+          .json = json,
+          .options = o};
 }
 
 std::unique_ptr<reason::ProblemSource> EvalFlags::problems() const {
@@ -224,6 +257,7 @@ int cmd_eval(Words args) {
   EvalFlags flags;
   if (!flags.parse(args)) return 0;
   flags.resolve();
+  if (!flags.file.tasks.empty()) return eval_tasks(flags.task_eval(), flags.weights);
   const EvalResult r = evaluate(flags);
   if (flags.json)
     fmt::print("{}\n", scores_json(flags, r).dump(2));

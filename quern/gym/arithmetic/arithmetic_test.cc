@@ -1,6 +1,7 @@
 // Every answer is worked out again from the text of the question.
 #include <gtest/gtest.h>
 
+#include "quern/gym/answer_checks.h"
 #include "quern/gym/check_environment.h"
 #include "quern/gym/problem_checks.h"
 
@@ -29,6 +30,7 @@ TEST(Arithmetic, IsRight) {
   });
 }
 
+TEST(Arithmetic, RefusesMutations) { check_mutations("arithmetic", is_the_text); }
 TEST(Arithmetic, HasTheProperties) { check_environment("arithmetic"); }
 
 }  // namespace

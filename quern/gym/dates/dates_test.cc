@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "quern/gym/answer_checks.h"
 #include "quern/gym/check_environment.h"
 #include "quern/gym/problem_checks.h"
 
@@ -55,6 +56,7 @@ TEST(Dates, AgreeWithTheCalendar) {
   });
 }
 
+TEST(Dates, RefusesMutations) { check_mutations("dates", is_the_text); }
 TEST(Dates, HasTheProperties) { check_environment("dates"); }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "quern/gym/answer_checks.h"
 #include "quern/gym/check_environment.h"
 #include "quern/gym/problem_checks.h"
 
@@ -48,6 +49,7 @@ TEST(Lists, AreRight) {
   });
 }
 
+TEST(Lists, RefusesMutations) { check_mutations("lists", is_the_text); }
 TEST(Lists, HasTheProperties) { check_environment("lists"); }
 
 }  // namespace

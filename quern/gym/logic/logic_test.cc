@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "quern/gym/answer_checks.h"
 #include "quern/gym/check_environment.h"
 #include "quern/gym/problem_checks.h"
 
@@ -54,6 +55,7 @@ TEST(Logic, HasOneSolution) {
   });
 }
 
+TEST(Logic, RefusesMutations) { check_mutations("logic", is_the_text); }
 TEST(Logic, HasTheProperties) { check_environment("logic"); }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The shortest way is found again among all ways.
 #include <gtest/gtest.h>
 
+#include "quern/gym/answer_checks.h"
 #include "quern/gym/check_environment.h"
 #include "quern/gym/roads_checks.h"
 
@@ -12,6 +13,7 @@ TEST(Routes, AreTheShortest) {
       "routes", [](const Problem& p) { expect_true_search(p, Best::shortest); }, 100);
 }
 
+TEST(Routes, RefusesMutations) { check_mutations("routes", is_the_text); }
 TEST(Routes, HasTheProperties) { check_environment("routes", {.seeds = 100}); }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "quern/gym/answer_checks.h"
 #include "quern/gym/check_environment.h"
 #include "quern/gym/problem_checks.h"
 
@@ -42,6 +43,7 @@ TEST(Stories, EndAsTold) {
   });
 }
 
+TEST(Stories, RefusesMutations) { check_mutations("stories", is_the_text); }
 TEST(Stories, HasTheProperties) { check_environment("stories"); }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "quern/gym/answer_checks.h"
 #include "quern/gym/check_environment.h"
 #include "quern/gym/problem_checks.h"
 
@@ -37,6 +38,7 @@ TEST(Units, AreRight) {
   });
 }
 
+TEST(Units, RefusesMutations) { check_mutations("units", is_the_text); }
 TEST(Units, HasTheProperties) { check_environment("units"); }
 
 }  // namespace
