@@ -65,16 +65,6 @@ std::string why_missing(const sandbox::Result& r) {
   return "the tests were ended";
 }
 
-bool timed_out(const std::vector<TestOutput>& outputs) {
-  return std::ranges::any_of(outputs, [](const TestOutput& o) { return o.problem == "time"; });
-}
-
-// The whole run ended at its time though it used little of it, and no test took the time that a test has: the machine
-// was busy elsewhere. Once in 10,000 runs on two cores with 18 processes.
-bool machine_stalled(const sandbox::Result& r, const std::vector<TestOutput>& outputs) {
-  return r.end == sandbox::End::time && r.cpu_s < policy_of().limits.seconds / 4 && !timed_out(outputs);
-}
-
 }  // namespace
 
 CodeRunner::CodeRunner(CodeLanguage language) : language_(language), pool_(policy_of(), 2) {
@@ -103,12 +93,8 @@ std::vector<TestOutput> CodeRunner::run(const std::string& source, const CodeSig
         fmt::format("cc -std=gnu17 -O1 -w -pipe -o run run.c answer.c -lm || exit {}; exec ./run", kNotCompiled)};
     c.files = {{"answer.c", source}, {"run.c", harness}};
   }
-  sandbox::Result r = pool_.run(c);
+  const sandbox::Result r = pool_.run(c);
   Remembered run{source, std::move(harness), outputs_of(r.out, arguments.size(), why_missing(r))};
-  if (machine_stalled(r, run.outputs)) {
-    r = pool_.run(c);
-    run.outputs = outputs_of(r.out, arguments.size(), why_missing(r));
-  }
   const std::vector<TestOutput> outputs = run.outputs;
   if (r.end == sandbox::End::exit) remember(std::move(run));
   return outputs;
@@ -124,7 +110,8 @@ std::optional<std::vector<TestOutput>> CodeRunner::remembered(const std::string&
 
 // Not what a limit stopped, which depends on the machine as well.
 void CodeRunner::remember(Remembered run) {
-  if (timed_out(run.outputs) || run.source.size() > kMaxRemembered) return;
+  const bool timed_out = std::ranges::any_of(run.outputs, [](const TestOutput& o) { return o.problem == "time"; });
+  if (timed_out || run.source.size() > kMaxRemembered) return;
   const std::lock_guard lock(mutex_);
   runs_.push_front(std::move(run));
   if (runs_.size() > kRunsRemembered) runs_.pop_back();
