@@ -89,23 +89,6 @@ void place_descriptors(const int (&from)[4]) {
   if (::syscall(SYS_close_range, 4u, ~0u, 0u) != 0) fail_errno("close descriptors (close_range, Linux 5.9)");
 }
 
-// Of a busy core: shorter turns that come sooner, no larger share. A run is a chain of processes that wake one another,
-// and waits for a core at each. Kernels before 6.12 take the request and ignore it.
-void ask_for_short_slices() {
-  struct {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t slice_ns, deadline, period;
-  } attributes{};
-  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;  // the caller chose another
-  attributes.size = sizeof(attributes);
-  attributes.slice_ns = 100'000;
-  ::syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 // Ends when the first process, which becomes a child of the caller, is there.
 [[noreturn]] void launch(const Policy& policy, const int (&descriptors)[4]) {
   try {
@@ -113,7 +96,6 @@ void ask_for_short_slices() {
     ::signal(SIGCHLD, SIG_DFL);  // where the caller ignores it, the end of the command would not be seen
     place_descriptors(descriptors);
     ::setsid();
-    ask_for_short_slices();
     const std::vector<int> read_folders = open_read_folders(policy);
     leave_root();
     write_own("/proc/self/oom_score_adj", "1000");  // the first that the kernel ends when memory runs out
