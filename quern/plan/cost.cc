@@ -59,7 +59,7 @@ StepTime step_time(const ModelShape& s, const Machine& m, const Batch& b) {
   const double tokens = static_cast<double>(b.tokens()) / static_cast<double>(m.ranks()),
                rate = m.product_tflops * 1e12;
   StepTime t{.achieved = m.achieved};
-  t.products = 3 * product_flops(s) * tokens / rate;
+  t.products = 3 * matmul_flops(s) * tokens / rate;
   t.attention = 3.5 * attention_flops(s, b.context) * tokens / rate;  // its backward pass makes the scores again
   t.other = elements(s) * tokens * m.element_bytes / (m.memory_gbs * 1e9);
   const double ranks = static_cast<double>(m.ranks()), all = static_cast<double>(parameters(s));
@@ -68,7 +68,7 @@ StepTime step_time(const ModelShape& s, const Machine& m, const Batch& b) {
   t.communication = communication(s, m);
   t.exposed = std::max(0.0, t.communication - kHidden * (t.products + t.attention + t.other));
   const Loading l = loading(m, b, 1);
-  t.loading = std::max(0.0, l.least_step_s - t.total());  // read ahead: what a step does not hide
+  t.loading = std::max(0.0, l.min_step_s - t.total());  // read ahead: what a step does not hide
   return t;
 }
 
@@ -85,8 +85,8 @@ Loading loading(const Machine& m, const Batch& b, double step_s, double bytes_pe
   Loading l{.bytes = static_cast<double>(b.tokens()) * bytes_per_token};
   l.pages = l.bytes / kPage;
   l.iops = l.pages / step_s;
-  if (m.storage_iops > 0) l.least_step_s = l.pages / m.storage_iops;
-  if (m.storage_gbs > 0) l.least_step_s = std::max(l.least_step_s, l.bytes / (m.storage_gbs * 1e9));
+  if (m.storage_iops > 0) l.min_step_s = l.pages / m.storage_iops;
+  if (m.storage_gbs > 0) l.min_step_s = std::max(l.min_step_s, l.bytes / (m.storage_gbs * 1e9));
   return l;
 }
 

@@ -37,7 +37,7 @@ double bucket_bytes(const Machine& m);
 struct Loading {                // as in the storage model of the published training report
   double bytes = 0, pages = 0;  // of a step; pages of 4 KiB in order
   double iops = 0;              // that scattered reads would need
-  double least_step_s = 0;      // below which the storage is the limit, each page read on its own
+  double min_step_s = 0;        // below which the storage is the limit, each page read on its own
 };
 Loading loading(const Machine& m, const Batch& b, double step_s, double bytes_per_token = 4);
 

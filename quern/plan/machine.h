@@ -38,7 +38,7 @@ struct Machine {
       {.range = Bounds::at_least(0)});
     v("weight_bytes", weight_bytes, "bytes of a weight in forward and backward", {.range = Bounds::above(0)});
     v("gradient_bytes", gradient_bytes, "bytes of a gradient", {.range = Bounds::above(0)});
-    v("master_bytes", master_bytes, "bytes of a weight's second, exact copy; 0 where there is none",
+    v("master_bytes", master_bytes, "bytes of a weight's second copy in full precision; 0 where there is none",
       {.range = Bounds::at_least(0)});
     v("activation_scale", activation_scale, "activations against those in f32: 0.5 for bf16",
       {.range = Bounds::above(0)});

@@ -34,7 +34,7 @@ TEST(PlanShape, ProportionsAreThePublishedOnes) {
   EXPECT_NEAR(static_cast<double>(parameters(s)) - head, 8.3e9, 0.03e9);
   EXPECT_NEAR(active_parameters(s) - head, 0.76e9, 0.03e9);
   // A token's training at 4096: three forward passes of 2.89 GFLOP, the head included.
-  EXPECT_NEAR(product_flops(s) + attention_flops(s, 4096), 2.89e9, 0.05e9);
+  EXPECT_NEAR(matmul_flops(s) + attention_flops(s, 4096), 2.89e9, 0.05e9);
 }
 
 TEST(PlanCost, StorageOfTheReport) {  // 4096 sequences of 4096 tokens of 4 bytes in 2.5 s, 70,000 reads a second
@@ -44,7 +44,7 @@ TEST(PlanCost, StorageOfTheReport) {  // 4096 sequences of 4096 tokens of 4 byte
   EXPECT_DOUBLE_EQ(l.bytes, 64.0 * 1024 * 1024);
   EXPECT_DOUBLE_EQ(l.pages, 16384);
   EXPECT_NEAR(l.iops, 6554, 1);
-  EXPECT_NEAR(l.least_step_s, 0.234, 0.001);
+  EXPECT_NEAR(l.min_step_s, 0.234, 0.001);
 }
 
 TEST(PlanCost, CheckpointsOfTheReport) {

@@ -9,7 +9,7 @@ namespace quern::plan {
 namespace {
 
 constexpr double kDay = 86400;
-constexpr int64_t kLargestBatch = 16777216, kLeastSteps = 5000;
+constexpr int64_t kLargestBatch = 16777216, kMinSteps = 5000;
 
 double effective_parameters(const ModelShape& s) {
   const double head = static_cast<double>(s.vocab * s.width);
@@ -90,7 +90,7 @@ std::optional<Planned> plan_shape(const ModelShape& s, const Machine& m, const G
   for (int64_t larger = 2 * usual; larger <= std::min(8 * usual, kLargestBatch) && best->step.exposed > 0;
        larger *= 2) {
     const std::optional<Planned> p = plan_batch(s, m, goal, larger);
-    if (!p || p->steps < kLeastSteps) break;
+    if (!p || p->steps < kMinSteps) break;
     if (p->days / p->tokens < best->days / best->tokens) best = p;
   }
   return best;

@@ -146,7 +146,7 @@ int64_t matrix_parameters(const ModelShape& s) {
   return n;
 }
 
-double product_flops(const ModelShape& s) {
+double matmul_flops(const ModelShape& s) {
   double n = 0;
   for (const Product& p : products(s)) n += 2 * p.per_token * to_double(p.n * p.k);
   return n;

@@ -36,7 +36,7 @@ std::vector<Product> products(const ModelShape& s);
 int64_t parameters(const ModelShape& s);
 double active_parameters(const ModelShape& s);                 // that a token meets, the output head included
 int64_t matrix_parameters(const ModelShape& s);                // optimized by Muon
-double product_flops(const ModelShape& s);                     // of one token in a forward pass
+double matmul_flops(const ModelShape& s);                      // of one token in a forward pass
 double attention_flops(const ModelShape& s, int64_t context);  // of one token of a causal context, forward
 
 // Bytes of f32 activations kept for the backward pass per token.

@@ -45,6 +45,7 @@ TEST(Cli, EveryVerbHasHelp) {
                            "serve",
                            "eval",
                            "export",
+                           "plan",
                            "train",
                            "study",
                            "research",
@@ -63,6 +64,28 @@ TEST(Cli, EveryVerbHasHelp) {
     EXPECT_EQ(r.code, 0) << verb;
     EXPECT_NE(r.out.find(std::string("usage: quern ") + verb), std::string::npos) << r.out;
   }
+}
+
+TEST(Cli, PlansAreForDescribedMachines) {
+  const ScratchFolder folder;
+  const std::string file = folder / "machine.toml";
+  const auto plan = [&](const std::string& text, const std::string& flags) {
+    write_file(file, text);
+    return shell("quern plan --machine " + file + " " + flags);
+  };
+  const std::string machine = "product_tflops = 1\nmemory_gib = 8\nmemory_gbs = 40\n";
+  const Ran r = plan(machine, "--days 1 --family llama --top 2 --json");
+  ASSERT_EQ(r.code, 0) << r.out;
+  const Json j = Json::parse(r.out);
+  ASSERT_EQ(j.at("plans").as_array().size(), 2u);
+  const Json& best = j.at("plans").as_array()[0];
+  EXPECT_LE(best.at("days").as_double(), 1.001);
+  EXPECT_LE(best.at("predicted_loss").as_double(), j.at("plans").as_array()[1].at("predicted_loss").as_double());
+  EXPECT_EQ(best.at("config").at("hidden_size").as_int(), best.at("width").as_int());
+  EXPECT_NE(plan(machine, "--days 1").out.find("step of the first"), std::string::npos);
+  EXPECT_NE(plan(machine, "--days 1 --family lama").err.find("did you mean 'llama'"), std::string::npos);
+  EXPECT_EQ(plan(machine, "--tokens 1e15 --days 1").code, 1);
+  EXPECT_NE(plan("product_tflops = 1\n", "").err.find("memory_gbs are required"), std::string::npos);
 }
 
 TEST(Cli, VerbsThatLeadToOthersShowThemAndGuessWhatWasMeant) {

@@ -37,6 +37,7 @@
 #include "quern/optim/adamw/adamw.h"
 #include "quern/optim/balance/balance.h"
 #include "quern/optim/muon/muon.h"
+#include "quern/plan/machine.h"
 #include "quern/train/recipe/recipe.h"
 #include "tests/cli/shell.h"
 
@@ -96,6 +97,7 @@ TEST(Settings, EveryFieldSaysWhatItIs) {
   expect_help(list_settings(cli::DraftFlags()), "DraftFlags.");
   expect_help(list_settings(capi::LoadSettings()), "LoadSettings.");
   expect_help(list_settings(train::Recipe()), "Recipe.");
+  expect_help(list_settings(plan::Machine()), "Machine.");
   expect_help(list_settings(corpus::CorpusRecipe()), "CorpusRecipe.");
 }
 
@@ -201,6 +203,7 @@ TEST(Settings, StandInTheDocuments) {
   expect_table("corpus/README.md", "SourceSettings, ReadSettings, WriteSettings",
                flag_table(common, FlagTable::flags_and_keys));
   expect_table("corpus/README.md", "CorpusRecipe", key_table(list_settings(corpus::CorpusRecipe())));
+  expect_table("planning.md", "Machine", key_table(list_settings(plan::Machine())));
   expect_table("settings.md", "WeightFlags", flag_table(list_settings(cli::WeightFlags())));
   expect_table("embed.md", "LoadSettings", key_table(list_settings(capi::LoadSettings())));
   expect_table("settings.md", "DraftFlags", flag_table(list_settings(cli::DraftFlags())));

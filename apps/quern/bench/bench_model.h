@@ -41,7 +41,8 @@ struct TrainStepTimes {
   int64_t parameters = 0;
   Json config;
 };
-TrainStepTimes time_training_steps(const Json& config, int64_t rows, int64_t length, bool bf16, int64_t reps);
+TrainStepTimes time_training_steps(const Json& config, int64_t rows, int64_t length, grad::Precision precision,
+                                   int64_t reps);
 int bench_train(const TrainBenchOptions& options);  // a training step: MFU and where its time goes
 
 std::unique_ptr<models::Model> bench_subject(const ModelBenchOptions& options);

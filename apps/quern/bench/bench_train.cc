@@ -15,11 +15,12 @@
 
 namespace quern::cli {
 
-TrainStepTimes time_training_steps(const Json& config, int64_t rows, int64_t length, bool bf16, int64_t reps) {
+TrainStepTimes time_training_steps(const Json& config, int64_t rows, int64_t length, grad::Precision precision,
+                                   int64_t reps) {
   auto model = models::build_model(nn::builtin_registry(), config);
   nn::initialize(*model, 1);
   optim::OptimizerGroups optimizer(*model, nn::builtin_registry(), {});
-  const host::Bound bound = bf16 ? host::Bound::bf16_flops : host::Bound::f32_flops;
+  const host::Bound bound = precision == grad::Precision::bf16 ? host::Bound::bf16_flops : host::Bound::f32_flops;
   const int64_t tokens = rows * length;
   std::vector<int32_t> ids(static_cast<size_t>(tokens) + 1);
   Rng rng(5);
@@ -33,7 +34,7 @@ TrainStepTimes time_training_steps(const Json& config, int64_t rows, int64_t len
     double before = counts ? host::measure(bound) : 0;
     Stopwatch watch;
     int64_t done = matmul_flops.load();
-    grad::Tape tape(grad::Tape::training, bf16 ? grad::Precision::bf16 : grad::Precision::f32);
+    grad::Tape tape(grad::Tape::training, precision);
     grad::Var loss = model->loss(tape, model->hidden(tape, in, batch), targets);
     out.flops = 3.0 * static_cast<double>(matmul_flops.load() - done);
     double f = watch.lap();
@@ -61,8 +62,9 @@ int bench_train(const TrainBenchOptions& o) {
   if (o.dtype != "bf16" && o.dtype != "f32") fail("--dtype '{}': expected bf16 or f32", o.dtype);
   if (o.rows < 1 || o.length < 1) fail("quern bench train: expected --micro-batch and --length of at least 1");
   const std::string family = o.shape.substr(0, dash), size = o.shape.substr(dash + 1);
-  const TrainStepTimes t = time_training_steps(shape_config(family, size, shape_vocab(family, size)), o.rows,
-                                               o.length, o.dtype == "bf16", o.reps);
+  const TrainStepTimes t =
+      time_training_steps(shape_config(family, size, shape_vocab(family, size)), o.rows, o.length,
+                          o.dtype == "bf16" ? grad::Precision::bf16 : grad::Precision::f32, o.reps);
   const int64_t tokens = o.rows * o.length;
   const double micro = t.forward + t.backward, n = static_cast<double>(tokens);
   auto share = [&](double of) { return t.update / (t.update + micro * of / n); };

@@ -2,6 +2,7 @@
 // file; the answer is a table of shapes by predicted loss, and for the best one where its time and memory go.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
@@ -106,8 +107,9 @@ void print_layout(const plan::Planned& p, const plan::Machine& m) {
 
 struct PlanFlags {
   std::string machine, family;
-  double days = 0, tokens = 0;
-  int64_t context = 512, vocab = 32000, batch = 0, most = 3;
+  std::optional<double> days, tokens;
+  std::optional<int64_t> batch;
+  int64_t context = 512, vocab = 32000, most = 3;
   bool check = false, json = false;
 };
 
@@ -132,7 +134,8 @@ int check(const PlanFlags& f, const plan::Goal& goal) {
 
 plan::Goal goal_of(const PlanFlags& f) {
   plan::Goal g;
-  g.days = f.days, g.tokens = f.tokens, g.context = f.context, g.vocab = f.vocab, g.batch_tokens = f.batch;
+  g.days = f.days.value_or(0), g.tokens = f.tokens.value_or(0), g.context = f.context, g.vocab = f.vocab,
+  g.batch_tokens = f.batch.value_or(0);
   if (g.days <= 0 && g.tokens <= 0) g.days = 1;
   if (!f.family.empty()) g.families = {plan::parse_family(f.family)};
   if (f.family.empty()) g.families = {plan::Family::zaya, plan::Family::zamba2, plan::Family::llama};
@@ -165,15 +168,16 @@ std::vector<plan::Planned> search(const PlanFlags& f, const plan::Goal& goal, pl
 int cmd_plan(Words args) {
   PlanFlags f;
   Args a("plan", "what size of model this machine can train by when");
-  a.flag("--days D", f.days, "time for training, in days [1, unless --tokens is given]")
+  a.flag("--days D", f.days, "time for training, in days; 1 unless --tokens is given")
       .flag("--tokens N", f.tokens, "tokens to train on; with --days, shapes that take longer are left out")
       .flag("--machine FILE", f.machine, "a machine described in TOML instead of this one, see recipes/machines")
       .flag("--family NAME", f.family, "llama, zaya or zamba2 [all of them]")
-      .flag("--context N", f.context, "sequence length in tokens")
+      .flag("--context N", f.context, "length of the training sequences in tokens")
       .flag("--vocab N", f.vocab, "size of the vocabulary")
-      .flag("--batch-tokens N", f.batch, "tokens of a step [by the size of the model]")
+      .flag("--batch-tokens N", f.batch, "tokens of a step; by the size of the model if not given")
       .flag("--top N", f.most, "shapes of each family to show")
-      .flag("--check", f.check, "compare predicted and measured training steps of several shapes on this machine")
+      .flag("--check-steps", f.check,
+            "compare predicted and measured training steps of several shapes on this machine")
       .json(f.json)
       .note(
           "The predicted loss ranks shapes (the published scaling law of Chinchilla's data, refit); your corpus has "
@@ -181,11 +185,12 @@ int cmd_plan(Words args) {
           "loss of its own. --json has each model's config for a recipe, and the sizes of its batches.");
   if (!a.parse(args)) return 0;
   if (f.most < 1) throw UsageError("quern plan: expected --top of at least 1");
-  if (f.days < 0 || f.tokens < 0) throw UsageError("quern plan: expected --days and --tokens above 0");
+  if (f.days.value_or(1) <= 0 || f.tokens.value_or(1) <= 0 || f.batch.value_or(1) <= 0)
+    throw UsageError("quern plan: expected --days, --tokens and --batch-tokens above 0");
   if (f.context < 1 || f.vocab < 2)
     throw UsageError("quern plan: expected --context of at least 1, --vocab of at least 2");
   if (f.check && !f.machine.empty())
-    throw UsageError("quern plan: --check measures this machine; leave --machine out");
+    throw UsageError("quern plan: --check-steps measures this machine; leave --machine out");
   const plan::Goal goal = goal_of(f);
   if (f.check) return check(f, goal);
   plan::Machine m;

@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kRows = 4, kLength = 512, kReps = 7;
 
 double measure_step(const plan::ModelShape& s, int64_t rows) {
-  const TrainStepTimes t = time_training_steps(plan::model_config(s, kLength), rows, kLength, true, kReps);
+  const TrainStepTimes t =
+      time_training_steps(plan::model_config(s, kLength), rows, kLength, grad::Precision::bf16, kReps);
   return t.forward + t.backward;
 }
 
@@ -26,7 +27,7 @@ double median_of(host::Bound b) {
 
 double tokens() { return static_cast<double>(kRows * kLength); }
 double flops(const plan::ModelShape& s) {
-  return (3 * plan::product_flops(s) + 3.5 * plan::attention_flops(s, kLength)) * tokens();
+  return (3 * plan::matmul_flops(s) + 3.5 * plan::attention_flops(s, kLength)) * tokens();
 }
 
 }  // namespace
