@@ -1,0 +1,114 @@
+#include "quern/text/html/main_text.h"
+
+#include <algorithm>
+
+#include "quern/text/html/page_shape.h"
+#include "quern/text/html/text_writer.h"
+
+namespace quern::text {
+namespace {
+
+using enum HtmlTag;
+
+constexpr uint32_t kEnough = 200;  // characters of paragraphs that make a text
+
+// By name or kind: the element of the surest kind with the most paragraphs, if these are enough of the page's.
+uint32_t named_root(const PageShape& p) {
+  for (int surely = 4; surely > 0; --surely) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < p.nodes.size(); ++i) {
+      const NodeShape& s = p.nodes[i];
+      if (s.dropped || s.prose == 0) continue;
+      const HtmlTag t = p.tree.nodes[i].tag;
+      if (t == body || t == html) continue;
+      const int mark = std::max<int>(s.marks.content, t == article ? 2 : t == main ? 1 : 0);
+      if (mark == surely && (best == 0 || s.prose > p.nodes[best].prose)) best = i;
+    }
+    if (best != 0 && p.nodes[best].prose >= 0.3 * p.nodes[0].prose) return best;
+  }
+  return 0;
+}
+
+// Down to wherever most of the paragraphs lie.
+uint32_t descend(const PageShape& p, uint32_t from, double share) {
+  uint32_t at = from;
+  while (true) {
+    uint32_t next = at;
+    for (uint32_t i = at + 1; i < p.tree.nodes[at].end; i = p.tree.nodes[i].end)
+      if (!p.nodes[i].dropped && !p.tree.is_text(i) && p.nodes[i].prose >= share * p.nodes[at].prose) next = i;
+    if (next == at || p.nodes[at].prose == 0 || p.tree.nodes[next].tag == HtmlTag::p) return at;
+    at = next;
+  }
+}
+
+// Blocks that are mostly links, within the main text.
+bool leads_away(const PageShape& p, uint32_t i) {
+  const NodeShape& s = p.nodes[i];
+  if (s.chars == 0 || s.links == 0) return false;
+  switch (p.tree.nodes[i].tag) {
+    case ul:
+    case ol:
+    case dl:
+    case div:
+    case section:
+    case table:
+    case header:
+    case aside:
+      return is_mostly_links(s, 0.6) && s.prose < kEnough;
+    case HtmlTag::p:
+    case li:
+      return is_mostly_links(s, 0.9) && s.chars < 100;
+    default:
+      return false;
+  }
+}
+
+std::string write_text(const PageShape& p, uint32_t root) {
+  TextWriter w;
+  const std::vector<HtmlNode>& nodes = p.tree.nodes;
+  std::vector<uint32_t> open;
+  for (uint32_t i = root + 1; i < nodes[root].end;) {
+    while (!open.empty() && nodes[open.back()].end <= i) w.close(nodes[open.back()].tag), open.pop_back();
+    if (p.nodes[i].dropped || leads_away(p, i)) {
+      i = nodes[i].end;
+    } else if (p.tree.is_text(i)) {
+      w.put(nodes[i++].text);
+    } else {
+      w.open(nodes[i].tag);
+      open.push_back(i++);
+    }
+  }
+  while (!open.empty()) w.close(nodes[open.back()].tag), open.pop_back();
+  return w.take();
+}
+
+std::string title_of(const PageShape& p) {
+  for (uint32_t i = 1; i < p.nodes.size(); ++i)
+    if (p.tree.nodes[i].tag == title && p.tree.nodes[i].end > i + 1) {
+      TextWriter w;
+      w.put(p.tree.nodes[i + 1].text);
+      return w.take();
+    }
+  return {};
+}
+
+}  // namespace
+
+MainText main_text(std::string_view page) {
+  thread_local PageShape p;
+  MainText out;
+  for (const Strictness strictness : {Strictness::names, Strictness::tags}) {
+    measure_page(page, p);
+    const uint32_t before = p.nodes[0].prose;
+    drop_boilerplate(p, strictness);
+    if (strictness == Strictness::names && p.nodes[0].prose < std::min(kEnough, before)) continue;
+    uint32_t root = named_root(p);
+    if (root == 0) root = descend(p, 0, 0.8);
+    out.text = write_text(p, root);
+    if (!out.text.empty()) break;
+  }
+  out.title = title_of(p);
+  return out;
+}
+
+}  // namespace quern::text
