@@ -56,6 +56,10 @@ bool leads_away(const PageShape& p, uint32_t i) {
     case aside:
       return is_mostly_links(s, 0.6) && s.prose < kEnough;
     case HtmlTag::p:
+    case h2:
+    case h3:
+    case h4:
+      return is_mostly_links(s, 0.6) && s.chars - s.links < 40;
     case li:
       return is_mostly_links(s, 0.9) && s.chars < 100;
     default:
@@ -63,22 +67,60 @@ bool leads_away(const PageShape& p, uint32_t i) {
   }
 }
 
-std::string write_text(const PageShape& p, uint32_t root) {
-  TextWriter w;
-  const std::vector<HtmlNode>& nodes = p.tree.nodes;
-  std::vector<uint32_t> open;
-  for (uint32_t i = root + 1; i < nodes[root].end;) {
-    while (!open.empty() && nodes[open.back()].end <= i) w.close(nodes[open.back()].tag), open.pop_back();
-    if (p.nodes[i].dropped || leads_away(p, i)) {
-      i = nodes[i].end;
-    } else if (p.tree.is_text(i)) {
-      w.put(nodes[i++].text);
-    } else {
-      w.open(nodes[i].tag);
-      open.push_back(i++);
+class PageWriter {
+ public:
+  explicit PageWriter(const PageShape& p) : p_(p) {}
+  void write(uint32_t begin, uint32_t end) {
+    const std::vector<HtmlNode>& nodes = p_.tree.nodes;
+    std::vector<uint32_t> open;
+    for (uint32_t i = begin; i < end;) {
+      while (!open.empty() && nodes[open.back()].end <= i) w_.close(nodes[open.back()].tag), open.pop_back();
+      if (p_.nodes[i].dropped || leads_away(p_, i)) {
+        if (!p_.nodes[i].dropped) w_.leave_out();
+        i = nodes[i].end;
+      } else if (p_.tree.is_text(i)) {
+        w_.put(nodes[i++].text);
+      } else {
+        w_.open(nodes[i].tag);
+        open.push_back(i++);
+      }
     }
+    while (!open.empty()) w_.close(nodes[open.back()].tag), open.pop_back();
   }
-  while (!open.empty()) w.close(nodes[open.back()].tag), open.pop_back();
+  std::string take() { return w_.take(); }
+
+ private:
+  const PageShape& p_;
+  TextWriter w_;
+};
+
+// Paragraphs between the page's heading and the root: what the text is about, in a few sentences.
+void write_lead(const PageShape& p, uint32_t root, PageWriter& w) {
+  constexpr uint32_t kLongest = 1000;
+  const std::vector<HtmlNode>& nodes = p.tree.nodes;
+  uint32_t heading = 0;
+  for (uint32_t i = 1; i < nodes[root].end; ++i)
+    if (nodes[i].tag == h1 && !p.nodes[i].dropped && p.nodes[i].chars > 0) {
+      if (i >= root) return;
+      heading = i;
+    }
+  if (heading == 0) return;
+  for (uint32_t i = nodes[heading].end; i < root;) {
+    const NodeShape& s = p.nodes[i];
+    if (nodes[i].end > root) {
+      ++i;
+      continue;
+    }
+    if (!s.dropped && !p.tree.is_text(i) && s.prose > 0 && s.prose < kLongest && 2 * s.prose > s.chars)
+      w.write(i, nodes[i].end);
+    i = nodes[i].end;
+  }
+}
+
+std::string write_text(const PageShape& p, uint32_t root) {
+  PageWriter w(p);
+  write_lead(p, root, w);
+  w.write(root, p.tree.nodes[root].end);
   return w.take();
 }
 

@@ -106,13 +106,26 @@ constexpr NamedMark kWords[] = {
     {"taglist", Says::boilerplate},
     {"taglinks", Says::boilerplate},
     {"tags", Says::boilerplate},
-    {"teaser", Says::boilerplate},
     {"timestamp", Says::boilerplate},
     {"toolbar", Says::boilerplate},
     {"toctree", Says::boilerplate},
     {"topnav", Says::boilerplate},
     {"trending", Says::boilerplate},
     {"vote", Says::boilerplate},
+    {"caption", Says::boilerplate},
+    {"bildunterschrift", Says::boilerplate},
+    {"bildtext", Says::boilerplate},
+    {"credit", Says::boilerplate},
+    {"legend", Says::boilerplate},
+    {"photocredit", Says::boilerplate},
+    {"cta", Says::boilerplate},
+    {"disclaimer", Says::boilerplate},
+    {"ratings", Says::boilerplate},
+    {"interesting", Says::boilerplate},
+    {"authorcard", Says::boilerplate},
+    {"userprofile", Says::boilerplate},
+    {"citation", Says::boilerplate},
+    {"upsell", Says::boilerplate},
     {"widget", Says::boilerplate},
 
     {"comment", Says::comments},
@@ -194,7 +207,7 @@ Says look_up(std::string_view word) {
 
 // Beginnings of words that stand for all that begins so.
 constexpr std::string_view kBegins[] = {"breadcrumb", "cookie", "footer",  "navig",  "newsletter", "pagination",
-                                        "related",    "share",  "sidebar", "social", "sponsor",    "teaser"};
+                                        "related",    "share",  "sidebar", "social", "sponsor"};
 
 void apply(Says says, HtmlMarks& m) {
   switch (says) {

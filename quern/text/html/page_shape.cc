@@ -39,7 +39,8 @@ bool is_never_text(HtmlTag t) {
 }
 
 bool is_elsewhere(HtmlTag t) {
-  return t == nav || t == aside || t == footer || t == form || t == dialog || t == menu;
+  return t == figure || t == figcaption || t == nav || t == aside || t == footer || t == form || t == dialog ||
+         t == menu;
 }
 
 uint32_t count_characters(std::string_view s) {

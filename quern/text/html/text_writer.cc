@@ -10,6 +10,7 @@ namespace {
 using enum HtmlTag;
 
 bool is_line(HtmlTag t) { return t == li || t == dt || t == dd || t == tr || t == option || t == caption; }
+int level_of(HtmlTag heading) { return static_cast<int>(heading) - static_cast<int>(h1) + 1; }
 bool is_cell(HtmlTag t) { return t == td || t == th; }
 bool is_list(HtmlTag t) { return t == ul || t == ol || t == menu; }
 bool is_row_group(HtmlTag t) { return t == tbody || t == thead || t == tfoot; }
@@ -40,12 +41,38 @@ void TextWriter::open(HtmlTag t) {
   } else if (is_block(t)) {
     break_to(is_line(t) || is_row_group(t) || (is_list(t) && !lists_.empty()) ? 1 : 2);
   }
+  if (is_heading(t)) begin_heading(level_of(t));
   if (is_list(t)) lists_.push_back(t == ol ? 0 : -1);
   if (t == tr) row_begun_ = false;
   if (t == pre || t == xmp) ++pre_;
 }
 
+// Headings of this level and below that end the text.
+void TextWriter::drop_empty_headings(int level) {
+  while (!headings_.empty() && headings_.back().level >= level) {
+    const Heading& h = headings_.back();
+    if (h.end == h.begin || out_.find_first_not_of(" \n", h.end) != out_.npos) return;
+    out_.resize(h.begin);
+    headings_.pop_back();
+  }
+}
+
+void TextWriter::begin_heading(int level) {
+  drop_empty_headings(level);
+  headings_.push_back({out_.size(), out_.size(), level});
+}
+
+void TextWriter::leave_out() {
+  constexpr size_t kLabel = 100;  // bytes
+  drop_empty_headings(1);
+  const size_t end = out_.find_last_not_of(" \n");
+  if (end == out_.npos || out_[end] != ':') return;
+  const size_t line = out_.rfind('\n', end), begin = line == out_.npos ? 0 : line + 1;
+  if (end - begin < kLabel) out_.resize(begin);
+}
+
 void TextWriter::close(HtmlTag t) {
+  if (is_heading(t) && !headings_.empty()) headings_.back().end = out_.size();
   if (t == pre || t == xmp) --pre_;
   if (is_list(t)) lists_.pop_back();
   if (is_block(t) && !is_cell(t)) break_to(is_line(t) || is_row_group(t) || (is_list(t) && !lists_.empty()) ? 1 : 2);
@@ -85,6 +112,7 @@ void TextWriter::put(std::string_view text) {
 }
 
 std::string TextWriter::take() {
+  drop_empty_headings(1);
   while (!out_.empty() && is_html_space(out_.back())) out_.pop_back();
   return std::move(out_);
 }

@@ -15,13 +15,21 @@ class TextWriter {
   void open(HtmlTag tag);
   void close(HtmlTag tag);
   void put(std::string_view text);  // with character references
-  std::string take();
+  void leave_out();                 // what comes here is left out, and so is the label right above it ("See also:")
+  std::string take();               // headings without anything below them are left out
 
  private:
   void break_to(size_t lines);
   void put_preformatted(std::string_view text);
+  void begin_heading(int level);
+  void drop_empty_headings(int level);
   std::string out_;
   std::vector<int> lists_;  // open ones: the number of the last item, or −1 for those without numbers
+  struct Heading {
+    size_t begin, end;  // its line, without line ends
+    int level;
+  };
+  std::vector<Heading> headings_;
   int pre_ = 0;
   bool row_begun_ = false;  // a cell of this row has been written
 };
