@@ -98,14 +98,13 @@ class PageWriter {
 void write_lead(const PageShape& p, uint32_t root, PageWriter& w) {
   constexpr uint32_t kLongest = 1000;
   const std::vector<HtmlNode>& nodes = p.tree.nodes;
-  uint32_t heading = 0;
-  for (uint32_t i = 1; i < nodes[root].end; ++i)
-    if (nodes[i].tag == h1 && !p.nodes[i].dropped && p.nodes[i].chars > 0) {
-      if (i >= root) return;
-      heading = i;
-    }
-  if (heading == 0) return;
-  for (uint32_t i = nodes[heading].end; i < root;) {
+  uint32_t around = root;
+  while (nodes[around].parent != 0 && p.nodes[nodes[around].parent].prose <= 1.35 * p.nodes[root].prose) around = nodes[around].parent;
+  uint32_t begin = around;
+  for (uint32_t i = 1; i < root; ++i)
+    if (nodes[i].tag == h1 && !p.nodes[i].dropped && p.nodes[i].chars > 0) begin = nodes[i].end;
+  if (begin > root) return;
+  for (uint32_t i = begin; i < root;) {
     const NodeShape& s = p.nodes[i];
     if (nodes[i].end > root) {
       ++i;
@@ -145,7 +144,11 @@ MainText main_text(std::string_view page) {
     drop_boilerplate(p, strictness);
     if (strictness == Strictness::names && p.nodes[0].prose < std::min(kEnough, before)) continue;
     uint32_t root = named_root(p);
+    const uint32_t named = root;
     if (root == 0) root = descend(p, 0, 0.8);
+    if (getenv("DBG")) { fprintf(stderr, "strict %d named %u root %u prose %u of %u before %u\n", (int)strictness, named, root, p.nodes[root].prose, p.nodes[0].prose, before);
+      for (uint32_t i = root; i; i = p.tree.nodes[i].parent) { fprintf(stderr, "  tag %d mark %d prose %u chars %u", (int)p.tree.nodes[i].tag, p.nodes[i].marks.content, p.nodes[i].prose, p.nodes[i].chars); for (auto& a : p.tree.attributes_of(p.tree.nodes[i])) fprintf(stderr, " %.*s=%.*s", (int)a.name.size(), a.name.data(), (int)std::min<size_t>(60,a.value.size()), a.value.data()); fprintf(stderr, "\n"); } 
+      for (uint32_t i = 1; i < p.nodes.size(); ++i) if (p.nodes[i].dropped && !p.nodes[p.tree.nodes[i].parent].dropped && !p.tree.is_text(i)) { uint32_t c=0; for (uint32_t k=i;k<p.tree.nodes[i].end;++k) if (p.tree.is_text(k)) c+=p.nodes[k].chars; if(c<150) continue; fprintf(stderr, "  DROP %u tag %d chars %u", i, (int)p.tree.nodes[i].tag, c); for (auto& a : p.tree.attributes_of(p.tree.nodes[i])) fprintf(stderr, " %.*s=%.*s", (int)a.name.size(), a.name.data(), (int)std::min<size_t>(60,a.value.size()), a.value.data()); fprintf(stderr, "\n"); } }
     out.text = write_text(p, root);
     if (!out.text.empty()) break;
   }

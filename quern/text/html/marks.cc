@@ -44,7 +44,7 @@ constexpr NamedMark kWords[] = {
     {"footer", Says::boilerplate},
     {"gdpr", Says::boilerplate},
     {"headerlink", Says::boilerplate},
-    {"hidden", Says::boilerplate},
+    {"visuallyhidden", Says::boilerplate},
     {"imprint", Says::boilerplate},
     {"login", Says::boilerplate},
     {"menu", Says::boilerplate},
