@@ -7,7 +7,7 @@
 namespace quern::text {
 namespace {
 
-enum class Says : uint8_t { nothing, boilerplate, comments, perhaps, content, surely };
+enum class Says : uint8_t { nothing, boilerplate, comments, teaser, perhaps, content, surely };
 
 struct NamedMark {
   std::string_view word;
@@ -138,6 +138,15 @@ constexpr NamedMark kWords[] = {
     {"respond", Says::comments},
     {"trackbacks", Says::comments},
 
+    {"author", Says::boilerplate},
+    {"authors", Says::boilerplate},
+    {"tweet", Says::boilerplate},
+    {"affiliate", Says::boilerplate},
+    {"disclosure", Says::boilerplate},
+    {"postcomment", Says::comments},
+    {"teaser", Says::teaser},
+    {"teasertext", Says::teaser},
+
     {"articlebody", Says::surely},
     {"articlecontent", Says::surely},
     {"articletext", Says::surely},
@@ -216,6 +225,9 @@ void apply(Says says, HtmlMarks& m) {
       break;
     case Says::comments:
       m.comments = true;
+      break;
+    case Says::teaser:
+      m.teaser = true;
       break;
     case Says::perhaps:
       m.content = std::max<uint8_t>(m.content, 1);

@@ -11,6 +11,7 @@ struct HtmlMarks {
   uint8_t content = 0;  // how surely this is the main text by name: 1 (perhaps) to 4 (articleBody); 0: nothing said
   bool boilerplate = false;  // navigation, sharing, related pages, advertising, …
   bool comments = false;     // of readers
+  bool teaser = false;       // the lead of this page, or a few words about another
   bool hidden = false;
 };
 

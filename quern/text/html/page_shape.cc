@@ -96,21 +96,29 @@ void measure_page(std::string_view page, PageShape& p) {
   sum_up(p);
 }
 
-void drop_boilerplate(PageShape& p, Strictness strictness) {
+static double P(const char* n, double d) { const char* e = getenv(n); return e ? atof(e) : d; }
+template <class F>
+void drop_where(PageShape& p, F&& unwanted) {
   const uint32_t all = p.nodes[0].prose;
   for (size_t i = 1; i < p.tree.nodes.size(); ++i) {
     const HtmlNode& node = p.tree.nodes[i];
     NodeShape& s = p.nodes[i];
     if (p.nodes[node.parent].dropped) s.dropped = true;
     if (s.dropped || p.tree.is_text(i) || node.tag == body || node.tag == html) continue;
-    const double share = all == 0 ? 0 : static_cast<double>(s.prose) / all;
-    if (s.marks.hidden && share < 0.5) s.dropped = true;
-    if (is_elsewhere(node.tag) && share < 0.4) s.dropped = true;
-    if (strictness == Strictness::tags) continue;
-    if (s.marks.boilerplate && share < 0.4 && s.marks.content < 3) s.dropped = true;
-    if (s.marks.comments && s.marks.content < 3 && share < 0.9) s.dropped = true;
+    s.dropped = unwanted(node, s, all == 0 ? 0 : static_cast<double>(s.prose) / all);
   }
   sum_up(p);
+}
+
+void drop_boilerplate(PageShape& p, Strictness strictness) {
+  static const double t1 = P("T1", 0.5), t2 = P("T2", 0.8), t3 = P("T3", 0.4), t4 = P("T4", 0.9);
+  drop_where(p, [](const HtmlNode& node, const NodeShape& s, double share) {
+    return (s.marks.hidden && share < t1) || (is_elsewhere(node.tag) && share < t2);
+  });
+  if (strictness == Strictness::tags) return;
+  drop_where(p, [](const HtmlNode&, const NodeShape& s, double share) {
+    return s.marks.content < 3 && ((s.marks.boilerplate && share < t3) || (s.marks.comments && share < t4));
+  });
 }
 
 }  // namespace quern::text

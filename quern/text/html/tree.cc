@@ -18,7 +18,8 @@ using TagSet = std::array<bool, kHtmlTags>;
 bool holds(const TagSet& set, HtmlTag t) { return set[static_cast<size_t>(t)]; }
 
 // Where the search for an open element ends, by what is searched.
-constexpr TagSet kCells = tag_set({td, th, table, caption, button, object, html});
+constexpr TagSet kCells = tag_set({td, th, table, caption, object, html});
+constexpr TagSet kParagraphs = tag_set({td, th, table, caption, object, html, button});
 constexpr TagSet kLists = tag_set({ul, ol, menu, dl, td, th, table, caption, html, section, article, blockquote});
 constexpr TagSet kTables = tag_set({table, html});
 constexpr TagSet kRowParts = tag_set({table, tr, html});
@@ -100,8 +101,8 @@ class TreeBuilder {
     static constexpr TagSet kP = tag_set({p}), kLi = tag_set({li}), kDef = tag_set({dt, dd}), kA = tag_set({a}),
                             kRow = tag_set({tr}), kCell = tag_set({td, th}), kParts = tag_set({tbody, thead, tfoot}),
                             kOption = tag_set({option});
-    if (is_open(p) && is_block(t) && !holds(kTablePieces, t)) close_open(kP, kCells);
-    if (t == table && is_open(p)) close_open(kP, kCells);
+    if (is_open(p) && is_block(t) && !holds(kTablePieces, t)) close_open(kP, kParagraphs);
+    if (t == table && is_open(p)) close_open(kP, kParagraphs);
     if (t == li && is_open(li)) close_open(kLi, kLists);
     if ((t == dt || t == dd) && (is_open(dt) || is_open(dd))) close_open(kDef, kLists);
     if (t == a && is_open(a)) close_open(kA, kCells);
@@ -132,7 +133,7 @@ class TreeBuilder {
     close_open(one, t == other || (!is_block(t) && t != a && t != button) ? kBlocks
                     : holds(kTablePieces, t) || t == head || t == noscript || t == form
                         ? (t == table ? kNone : kTables)
-                        : kCells);
+                        : t == p ? kParagraphs : kCells);
   }
 
   HtmlScanner scan_;
