@@ -10,7 +10,10 @@ namespace {
 
 using enum HtmlTag;
 
-static double P(const char* n, double d) { const char* e = getenv(n); return e ? atof(e) : d; }
+static double P(const char* n, double d) {
+  const char* e = getenv(n);
+  return e ? atof(e) : d;
+}
 constexpr uint32_t kEnough = 200;  // characters of paragraphs that make a text
 
 // By name or kind: the element of the surest kind with the most paragraphs, if these are enough of the page's.
@@ -25,7 +28,12 @@ uint32_t named_root(const PageShape& p) {
       const int mark = std::max<int>(s.marks.content, t == article ? 2 : t == main ? 1 : 0);
       if (mark == surely && (best == 0 || s.prose > p.nodes[best].prose)) best = i;
     }
-    if (best != 0 && p.nodes[best].prose >= P(surely>=3?"R3":surely==2?"R2":"R1",surely>=3?0.4:0.35) * p.nodes[0].prose) return best;
+    if (best != 0 && p.nodes[best].prose >= P(surely >= 3   ? "R3"
+                                              : surely == 2 ? "R2"
+                                                            : "R1",
+                                              surely >= 3 ? 0.4 : 0.35) *
+                                                p.nodes[0].prose)
+      return best;
   }
   return 0;
 }
@@ -55,14 +63,14 @@ bool leads_away(const PageShape& p, uint32_t i) {
     case table:
     case header:
     case aside:
-      return is_mostly_links(s, P("L1",0.5)) && s.prose < kEnough;
+      return is_mostly_links(s, P("L1", 0.5)) && s.prose < kEnough;
     case HtmlTag::p:
     case h2:
     case h3:
     case h4:
-      return is_mostly_links(s, P("L2",0.6)) && s.chars - s.links < P("L3",40);
+      return is_mostly_links(s, P("L2", 0.6)) && s.chars - s.links < P("L3", 40);
     case li:
-      return is_mostly_links(s, P("L4",0.9)) && s.chars < P("L5",100);
+      return is_mostly_links(s, P("L4", 0.9)) && s.chars < P("L5", 100);
     default:
       return false;
   }
@@ -76,7 +84,8 @@ class PageWriter {
     std::vector<uint32_t> open;
     for (uint32_t i = begin; i < end;) {
       while (!open.empty() && nodes[open.back()].end <= i) w_.close(nodes[open.back()].tag), open.pop_back();
-      if (p_.nodes[i].dropped || leads_away(p_, i) || (p_.nodes[i].marks.teaser && p_.nodes[i].prose < 500 && w_.begun())) {
+      if (p_.nodes[i].dropped || leads_away(p_, i) ||
+          (p_.nodes[i].marks.teaser && p_.nodes[i].prose < 500 && w_.begun())) {
         if (!p_.nodes[i].dropped) w_.leave_out();
         i = nodes[i].end;
       } else if (p_.tree.is_text(i)) {
@@ -100,7 +109,8 @@ void write_lead(const PageShape& p, uint32_t root, PageWriter& w) {
   constexpr uint32_t kLongest = 1000;
   const std::vector<HtmlNode>& nodes = p.tree.nodes;
   uint32_t around = root;
-  while (nodes[around].parent != 0 && p.nodes[nodes[around].parent].prose <= P("CL",1.35) * p.nodes[root].prose) around = nodes[around].parent;
+  while (nodes[around].parent != 0 && p.nodes[nodes[around].parent].prose <= P("CL", 1.35) * p.nodes[root].prose)
+    around = nodes[around].parent;
   uint32_t begin = around;
   for (uint32_t i = 1; i < root; ++i)
     if (nodes[i].tag == h1 && !p.nodes[i].dropped && p.nodes[i].chars > 0) begin = nodes[i].end;
@@ -146,10 +156,31 @@ MainText main_text(std::string_view page) {
     if (strictness == Strictness::names && p.nodes[0].prose < std::min(kEnough, before)) continue;
     uint32_t root = named_root(p);
     const uint32_t named = root;
-    if (root == 0) root = descend(p, 0, P("DS",0.8));
-    if (getenv("DBG")) { fprintf(stderr, "strict %d named %u root %u prose %u of %u before %u\n", (int)strictness, named, root, p.nodes[root].prose, p.nodes[0].prose, before);
-      for (uint32_t i = root; i; i = p.tree.nodes[i].parent) { fprintf(stderr, "  tag %d mark %d prose %u chars %u", (int)p.tree.nodes[i].tag, p.nodes[i].marks.content, p.nodes[i].prose, p.nodes[i].chars); for (auto& a : p.tree.attributes_of(p.tree.nodes[i])) fprintf(stderr, " %.*s=%.*s", (int)a.name.size(), a.name.data(), (int)std::min<size_t>(60,a.value.size()), a.value.data()); fprintf(stderr, "\n"); } 
-      for (uint32_t i = 1; i < p.nodes.size(); ++i) if (p.nodes[i].dropped && !p.nodes[p.tree.nodes[i].parent].dropped && !p.tree.is_text(i)) { uint32_t c=0; for (uint32_t k=i;k<p.tree.nodes[i].end;++k) if (p.tree.is_text(k)) c+=p.nodes[k].chars; if(c<150) continue; fprintf(stderr, "  DROP %u tag %d chars %u", i, (int)p.tree.nodes[i].tag, c); for (auto& a : p.tree.attributes_of(p.tree.nodes[i])) fprintf(stderr, " %.*s=%.*s", (int)a.name.size(), a.name.data(), (int)std::min<size_t>(60,a.value.size()), a.value.data()); fprintf(stderr, "\n"); } }
+    if (root == 0) root = descend(p, 0, P("DS", 0.8));
+    if (getenv("DBG")) {
+      fprintf(stderr, "strict %d named %u root %u prose %u of %u before %u\n", (int)strictness, named, root,
+              p.nodes[root].prose, p.nodes[0].prose, before);
+      for (uint32_t i = root; i; i = p.tree.nodes[i].parent) {
+        fprintf(stderr, "  tag %d mark %d prose %u chars %u", (int)p.tree.nodes[i].tag, p.nodes[i].marks.content,
+                p.nodes[i].prose, p.nodes[i].chars);
+        for (auto& a : p.tree.attributes_of(p.tree.nodes[i]))
+          fprintf(stderr, " %.*s=%.*s", (int)a.name.size(), a.name.data(), (int)std::min<size_t>(60, a.value.size()),
+                  a.value.data());
+        fprintf(stderr, "\n");
+      }
+      for (uint32_t i = 1; i < p.nodes.size(); ++i)
+        if (p.nodes[i].dropped && !p.nodes[p.tree.nodes[i].parent].dropped && !p.tree.is_text(i)) {
+          uint32_t c = 0;
+          for (uint32_t k = i; k < p.tree.nodes[i].end; ++k)
+            if (p.tree.is_text(k)) c += p.nodes[k].chars;
+          if (c < 150) continue;
+          fprintf(stderr, "  DROP %u tag %d chars %u", i, (int)p.tree.nodes[i].tag, c);
+          for (auto& a : p.tree.attributes_of(p.tree.nodes[i]))
+            fprintf(stderr, " %.*s=%.*s", (int)a.name.size(), a.name.data(),
+                    (int)std::min<size_t>(60, a.value.size()), a.value.data());
+          fprintf(stderr, "\n");
+        }
+    }
     out.text = write_text(p, root);
     if (!out.text.empty()) break;
   }

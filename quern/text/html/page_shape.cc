@@ -96,7 +96,10 @@ void measure_page(std::string_view page, PageShape& p) {
   sum_up(p);
 }
 
-static double P(const char* n, double d) { const char* e = getenv(n); return e ? atof(e) : d; }
+static double P(const char* n, double d) {
+  const char* e = getenv(n);
+  return e ? atof(e) : d;
+}
 template <class F>
 void drop_where(PageShape& p, F&& unwanted) {
   const uint32_t all = p.nodes[0].prose;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "quern/text/html/entities.h"
+#include "quern/text/html/label_lines.h"
 
 namespace quern::text {
 namespace {
@@ -17,7 +18,15 @@ bool is_row_group(HtmlTag t) { return t == tbody || t == thead || t == tfoot; }
 
 }  // namespace
 
+// The line that ends here goes if it is no part of the text.
+void TextWriter::end_line() {
+  if (pre_ > 0 || out_.empty() || out_.back() == '\n') return;
+  const size_t before = out_.rfind('\n'), begin = before == out_.npos ? 0 : before + 1;
+  if (is_label_line(std::string_view(out_).substr(begin))) out_.resize(begin);
+}
+
 void TextWriter::break_to(size_t lines) {
+  end_line();
   while (!out_.empty() && (out_.back() == ' ' || out_.back() == '\t')) out_.pop_back();
   if (out_.empty() || out_.ends_with("\n- ")) return;
   size_t have = 0;
@@ -112,6 +121,7 @@ void TextWriter::put(std::string_view text) {
 }
 
 std::string TextWriter::take() {
+  end_line();
   drop_empty_headings(1);
   while (!out_.empty() && is_html_space(out_.back())) out_.pop_back();
   return std::move(out_);

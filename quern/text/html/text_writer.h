@@ -21,6 +21,7 @@ class TextWriter {
 
  private:
   void break_to(size_t lines);
+  void end_line();
   void put_preformatted(std::string_view text);
   void begin_heading(int level);
   void drop_empty_headings(int level);

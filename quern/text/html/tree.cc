@@ -133,7 +133,8 @@ class TreeBuilder {
     close_open(one, t == other || (!is_block(t) && t != a && t != button) ? kBlocks
                     : holds(kTablePieces, t) || t == head || t == noscript || t == form
                         ? (t == table ? kNone : kTables)
-                        : t == p ? kParagraphs : kCells);
+                    : t == p ? kParagraphs
+                             : kCells);
   }
 
   HtmlScanner scan_;
