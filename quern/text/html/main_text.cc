@@ -10,50 +10,50 @@ namespace {
 
 using enum HtmlTag;
 
-static double P(const char* n, double d) {
-  const char* e = getenv(n);
-  return e ? atof(e) : d;
-}
-constexpr uint32_t kEnough = 200;  // characters of paragraphs that make a text
+constexpr uint32_t kEnough = 200;      // characters of paragraphs that make a text
+constexpr uint32_t kLead = 1000;       // at most, of a lead or a teaser
+constexpr uint32_t kHeadingLead = 40;  // at least, of a heading that is a lead
 
-// By name or kind: the element of the surest kind with the most paragraphs, if these are enough of the page's.
+// How surely the element is the main text, by its names or its kind.
+int surely_main(const PageShape& p, uint32_t i) {
+  const HtmlTag t = p.tree.nodes[i].tag;
+  const int kind = t == article ? HtmlMarks::kLikely : t == HtmlTag::main ? HtmlMarks::kPerhaps : 0;
+  return std::max<int>(p.nodes[i].marks.content, kind);
+}
+
+// The element of the surest names with the most paragraphs, if these are enough of the page's. 0: none.
 uint32_t named_root(const PageShape& p) {
-  for (int surely = 4; surely > 0; --surely) {
+  for (int surely = HtmlMarks::kDeclared; surely >= HtmlMarks::kPerhaps; --surely) {
+    const double enough = surely >= HtmlMarks::kSurely ? 0.4 : 0.35;
     uint32_t best = 0;
     for (uint32_t i = 1; i < p.nodes.size(); ++i) {
-      const NodeShape& s = p.nodes[i];
-      if (s.dropped || s.prose == 0) continue;
       const HtmlTag t = p.tree.nodes[i].tag;
-      if (t == body || t == html) continue;
-      const int mark = std::max<int>(s.marks.content, t == article ? 2 : t == main ? 1 : 0);
-      if (mark == surely && (best == 0 || s.prose > p.nodes[best].prose)) best = i;
+      if (p.nodes[i].dropped || t == body || t == html || surely_main(p, i) != surely) continue;
+      if (p.nodes[i].prose > p.nodes[best == 0 ? i : best].prose || (best == 0 && p.nodes[i].prose > 0)) best = i;
     }
-    if (best != 0 && p.nodes[best].prose >= P(surely >= 3   ? "R3"
-                                              : surely == 2 ? "R2"
-                                                            : "R1",
-                                              surely >= 3 ? 0.4 : 0.35) *
-                                                p.nodes[0].prose)
-      return best;
+    if (best != 0 && p.nodes[best].prose >= enough * p.nodes[0].prose) return best;
   }
   return 0;
 }
 
 // Down to wherever most of the paragraphs lie.
-uint32_t descend(const PageShape& p, uint32_t from, double share) {
-  uint32_t at = from;
-  while (true) {
+uint32_t descend(const PageShape& p) {
+  constexpr double kMost = 0.8;
+  uint32_t at = 0;
+  while (p.nodes[at].prose > 0) {
     uint32_t next = at;
     for (uint32_t i = at + 1; i < p.tree.nodes[at].end; i = p.tree.nodes[i].end)
-      if (!p.nodes[i].dropped && !p.tree.is_text(i) && p.nodes[i].prose >= share * p.nodes[at].prose) next = i;
-    if (next == at || p.nodes[at].prose == 0 || p.tree.nodes[next].tag == HtmlTag::p) return at;
+      if (!p.nodes[i].dropped && !p.tree.is_text(i) && p.nodes[i].prose >= kMost * p.nodes[at].prose) next = i;
+    if (next == at || p.tree.nodes[next].tag == HtmlTag::p) break;
     at = next;
   }
+  return at;
 }
 
-// Blocks that are mostly links, within the main text.
+// A block of links within the main text: related pages, tags, a table of contents.
 bool leads_away(const PageShape& p, uint32_t i) {
   const NodeShape& s = p.nodes[i];
-  if (s.chars == 0 || s.links == 0) return false;
+  if (s.links == 0) return false;
   switch (p.tree.nodes[i].tag) {
     case ul:
     case ol:
@@ -63,14 +63,14 @@ bool leads_away(const PageShape& p, uint32_t i) {
     case table:
     case header:
     case aside:
-      return is_mostly_links(s, P("L1", 0.5)) && s.prose < kEnough;
+      return is_mostly_links(s, 0.5) && s.prose < kEnough;
     case HtmlTag::p:
     case h2:
     case h3:
     case h4:
-      return is_mostly_links(s, P("L2", 0.6)) && s.chars - s.links < P("L3", 40);
+      return is_mostly_links(s, 0.6) && s.chars - s.links < 40;
     case li:
-      return is_mostly_links(s, P("L4", 0.9)) && s.chars < P("L5", 100);
+      return is_mostly_links(s, 0.9) && s.chars < 100;
     default:
       return false;
   }
@@ -81,64 +81,71 @@ class PageWriter {
   explicit PageWriter(const PageShape& p) : p_(p) {}
   void write(uint32_t begin, uint32_t end) {
     const std::vector<HtmlNode>& nodes = p_.tree.nodes;
-    std::vector<uint32_t> open;
     for (uint32_t i = begin; i < end;) {
-      while (!open.empty() && nodes[open.back()].end <= i) w_.close(nodes[open.back()].tag), open.pop_back();
-      if (p_.nodes[i].dropped || leads_away(p_, i) ||
-          (p_.nodes[i].marks.teaser && p_.nodes[i].prose < 500 && w_.begun())) {
-        if (!p_.nodes[i].dropped) w_.leave_out();
+      close_until(i);
+      const bool away = !p_.nodes[i].dropped && (leads_away(p_, i) || is_teaser(i));
+      if (away) out_.leave_out();
+      if (away || p_.nodes[i].dropped) {
         i = nodes[i].end;
       } else if (p_.tree.is_text(i)) {
-        w_.put(nodes[i++].text);
+        out_.put(nodes[i++].text);
       } else {
-        w_.open(nodes[i].tag);
-        open.push_back(i++);
+        out_.open(nodes[i].tag);
+        open_.push_back(i++);
       }
     }
-    while (!open.empty()) w_.close(nodes[open.back()].tag), open.pop_back();
+    close_until(static_cast<uint32_t>(nodes.size()));
   }
-  std::string take() { return w_.take(); }
+  std::string take() { return out_.take(); }
 
  private:
+  void close_until(uint32_t i) {
+    while (!open_.empty() && p_.tree.nodes[open_.back()].end <= i) {
+      out_.close(p_.tree.nodes[open_.back()].tag);
+      open_.pop_back();
+    }
+  }
+  // Of another page: that of this one comes first.
+  bool is_teaser(uint32_t i) const {
+    constexpr size_t kBegun = 300;
+    return p_.nodes[i].marks.teaser && p_.nodes[i].prose < kLead / 2 && out_.bytes() > kBegun;
+  }
+
   const PageShape& p_;
-  TextWriter w_;
+  TextWriter out_;
+  std::vector<uint32_t> open_;
 };
 
-// Paragraphs between the page's heading and the root: what the text is about, in a few sentences.
+bool is_lead(const PageShape& p, uint32_t i) {
+  const NodeShape& s = p.nodes[i];
+  if (s.dropped || p.tree.is_text(i)) return false;
+  if (is_heading(p.tree.nodes[i].tag)) return s.chars >= kHeadingLead;
+  return s.prose > 0 && s.prose < kLead && 2 * s.prose > s.chars;
+}
+
+// What stands between the page's heading and the root, or before the root in an element that holds hardly more than it:
+// what the text is about, in a few sentences.
 void write_lead(const PageShape& p, uint32_t root, PageWriter& w) {
-  constexpr uint32_t kLongest = 1000;
+  constexpr double kHardlyMore = 1.35;
   const std::vector<HtmlNode>& nodes = p.tree.nodes;
   uint32_t around = root;
-  while (nodes[around].parent != 0 && p.nodes[nodes[around].parent].prose <= P("CL", 1.35) * p.nodes[root].prose)
+  while (nodes[around].parent != 0 && p.nodes[nodes[around].parent].prose <= kHardlyMore * p.nodes[root].prose)
     around = nodes[around].parent;
-  uint32_t begin = around;
-  for (uint32_t i = 1; i < root; ++i)
-    if (nodes[i].tag == h1 && !p.nodes[i].dropped && p.nodes[i].chars > 0) begin = nodes[i].end;
-  if (begin > root) return;
-  for (uint32_t i = begin; i < root;) {
-    const NodeShape& s = p.nodes[i];
-    if (nodes[i].end > root) {
-      ++i;
-      continue;
-    }
-    if (!s.dropped && !p.tree.is_text(i) && s.prose > 0 && s.prose < kLongest && 2 * s.prose > s.chars)
-      w.write(i, nodes[i].end);
-    i = nodes[i].end;
+  uint32_t i = around;
+  for (uint32_t k = 1; k < root; ++k)
+    if (nodes[k].tag == h1 && !p.nodes[k].dropped && p.nodes[k].chars > 0) i = nodes[k].end;
+  while (i < root) {
+    const bool around_root = nodes[i].end > root;
+    if (!around_root && is_lead(p, i)) w.write(i, nodes[i].end);
+    i = around_root ? i + 1 : nodes[i].end;
   }
 }
 
-std::string write_text(const PageShape& p, uint32_t root) {
-  PageWriter w(p);
-  write_lead(p, root, w);
-  w.write(root, p.tree.nodes[root].end);
-  return w.take();
-}
-
-std::string title_of(const PageShape& p) {
-  for (uint32_t i = 1; i < p.nodes.size(); ++i)
-    if (p.tree.nodes[i].tag == title && p.tree.nodes[i].end > i + 1) {
+std::string title_of(const HtmlTree& tree) {
+  for (uint32_t i = 1; i + 1 < tree.nodes.size(); ++i)
+    if (tree.nodes[i].tag == title && tree.is_text(i + 1) && tree.nodes[i + 1].parent == i) {
       TextWriter w;
-      w.put(p.tree.nodes[i + 1].text);
+      w.put(tree.nodes[i + 1].text);
       return w.take();
     }
   return {};
@@ -149,42 +156,18 @@ std::string title_of(const PageShape& p) {
 MainText main_text(std::string_view page) {
   thread_local PageShape p;
   MainText out;
-  for (const Strictness strictness : {Strictness::names, Strictness::tags}) {
-    measure_page(page, p);
-    const uint32_t before = p.nodes[0].prose;
-    drop_boilerplate(p, strictness);
-    if (strictness == Strictness::names && p.nodes[0].prose < std::min(kEnough, before)) continue;
+  for (const Strictness strictness : {Strictness::names, Strictness::kinds, Strictness::visible}) {
+    measure_page(page, strictness, p);
+    if (p.nodes[0].prose < kEnough && strictness != Strictness::visible) continue;
     uint32_t root = named_root(p);
-    const uint32_t named = root;
-    if (root == 0) root = descend(p, 0, P("DS", 0.8));
-    if (getenv("DBG")) {
-      fprintf(stderr, "strict %d named %u root %u prose %u of %u before %u\n", (int)strictness, named, root,
-              p.nodes[root].prose, p.nodes[0].prose, before);
-      for (uint32_t i = root; i; i = p.tree.nodes[i].parent) {
-        fprintf(stderr, "  tag %d mark %d prose %u chars %u", (int)p.tree.nodes[i].tag, p.nodes[i].marks.content,
-                p.nodes[i].prose, p.nodes[i].chars);
-        for (auto& a : p.tree.attributes_of(p.tree.nodes[i]))
-          fprintf(stderr, " %.*s=%.*s", (int)a.name.size(), a.name.data(), (int)std::min<size_t>(60, a.value.size()),
-                  a.value.data());
-        fprintf(stderr, "\n");
-      }
-      for (uint32_t i = 1; i < p.nodes.size(); ++i)
-        if (p.nodes[i].dropped && !p.nodes[p.tree.nodes[i].parent].dropped && !p.tree.is_text(i)) {
-          uint32_t c = 0;
-          for (uint32_t k = i; k < p.tree.nodes[i].end; ++k)
-            if (p.tree.is_text(k)) c += p.nodes[k].chars;
-          if (c < 150) continue;
-          fprintf(stderr, "  DROP %u tag %d chars %u", i, (int)p.tree.nodes[i].tag, c);
-          for (auto& a : p.tree.attributes_of(p.tree.nodes[i]))
-            fprintf(stderr, " %.*s=%.*s", (int)a.name.size(), a.name.data(),
-                    (int)std::min<size_t>(60, a.value.size()), a.value.data());
-          fprintf(stderr, "\n");
-        }
-    }
-    out.text = write_text(p, root);
+    if (root == 0) root = descend(p);
+    PageWriter w(p);
+    write_lead(p, root, w);
+    w.write(root + 1, p.tree.nodes[root].end);
+    out.text = w.take();
     if (!out.text.empty()) break;
   }
-  out.title = title_of(p);
+  out.title = title_of(p.tree);
   return out;
 }
 

@@ -7,186 +7,31 @@
 namespace quern::text {
 namespace {
 
-enum class Says : uint8_t { nothing, boilerplate, comments, teaser, perhaps, content, surely };
+enum class Says : uint8_t { nothing, boilerplate, comments, teaser, perhaps, likely, surely };
 
-struct NamedMark {
-  std::string_view word;
-  Says says;
-};
-
-// Whole words, and two neighbors written as one.
-constexpr NamedMark kWords[] = {
-    {"ad", Says::boilerplate},
-    {"ads", Says::boilerplate},
-    {"adsense", Says::boilerplate},
-    {"advert", Says::boilerplate},
-    {"advertisement", Says::boilerplate},
-    {"advertising", Says::boilerplate},
-    {"authorbio", Says::boilerplate},
-    {"authorbox", Says::boilerplate},
-    {"authorinfo", Says::boilerplate},
-    {"aboutauthor", Says::boilerplate},
-    {"banner", Says::boilerplate},
-    {"bookmark", Says::boilerplate},
-    {"breadcrumb", Says::boilerplate},
-    {"breadcrumbs", Says::boilerplate},
-    {"byline", Says::boilerplate},
-    {"catlinks", Says::boilerplate},
-    {"consent", Says::boilerplate},
-    {"cookie", Says::boilerplate},
-    {"cookies", Says::boilerplate},
-    {"copyright", Says::boilerplate},
-    {"credits", Says::boilerplate},
-    {"donate", Says::boilerplate},
-    {"editsection", Says::boilerplate},
-    {"entryfooter", Says::boilerplate},
-    {"entrymeta", Says::boilerplate},
-    {"footer", Says::boilerplate},
-    {"gdpr", Says::boilerplate},
-    {"headerlink", Says::boilerplate},
-    {"visuallyhidden", Says::boilerplate},
-    {"imprint", Says::boilerplate},
-    {"login", Says::boilerplate},
-    {"menu", Says::boilerplate},
-    {"metadata", Says::boilerplate},
-    {"modal", Says::boilerplate},
-    {"mostread", Says::boilerplate},
-    {"nav", Says::boilerplate},
-    {"navbar", Says::boilerplate},
-    {"navbox", Says::boilerplate},
-    {"navi", Says::boilerplate},
-    {"navigation", Says::boilerplate},
-    {"newsletter", Says::boilerplate},
-    {"noprint", Says::boilerplate},
-    {"outbrain", Says::boilerplate},
-    {"overlay", Says::boilerplate},
-    {"pagenavi", Says::boilerplate},
-    {"pager", Says::boilerplate},
-    {"pagination", Says::boilerplate},
-    {"paging", Says::boilerplate},
-    {"paywall", Says::boilerplate},
-    {"popular", Says::boilerplate},
-    {"popup", Says::boilerplate},
-    {"postfooter", Says::boilerplate},
-    {"postinfo", Says::boilerplate},
-    {"postmeta", Says::boilerplate},
-    {"postmetadata", Says::boilerplate},
-    {"print", Says::boilerplate},
-    {"promo", Says::boilerplate},
-    {"promotion", Says::boilerplate},
-    {"rating", Says::boilerplate},
-    {"readmore", Says::boilerplate},
-    {"recommend", Says::boilerplate},
-    {"recommended", Says::boilerplate},
-    {"recommendations", Says::boilerplate},
-    {"related", Says::boilerplate},
-    {"relatedposts", Says::boilerplate},
-    {"screenreadertext", Says::boilerplate},
-    {"search", Says::boilerplate},
-    {"searchform", Says::boilerplate},
-    {"seealso", Says::boilerplate},
-    {"share", Says::boilerplate},
-    {"sharedaddy", Says::boilerplate},
-    {"shariff", Says::boilerplate},
-    {"sharing", Says::boilerplate},
-    {"sidebar", Says::boilerplate},
-    {"signup", Says::boilerplate},
-    {"similar", Says::boilerplate},
-    {"sitemap", Says::boilerplate},
-    {"skiplink", Says::boilerplate},
-    {"social", Says::boilerplate},
-    {"socialmedia", Says::boilerplate},
-    {"sponsor", Says::boilerplate},
-    {"sponsored", Says::boilerplate},
-    {"subnav", Says::boilerplate},
-    {"subscribe", Says::boilerplate},
-    {"subscription", Says::boilerplate},
-    {"taboola", Says::boilerplate},
-    {"tagcloud", Says::boilerplate},
-    {"taglist", Says::boilerplate},
-    {"taglinks", Says::boilerplate},
-    {"tags", Says::boilerplate},
-    {"timestamp", Says::boilerplate},
-    {"toolbar", Says::boilerplate},
-    {"toctree", Says::boilerplate},
-    {"topnav", Says::boilerplate},
-    {"trending", Says::boilerplate},
-    {"vote", Says::boilerplate},
-    {"caption", Says::boilerplate},
-    {"bildunterschrift", Says::boilerplate},
-    {"bildtext", Says::boilerplate},
-    {"credit", Says::boilerplate},
-    {"legend", Says::boilerplate},
-    {"photocredit", Says::boilerplate},
-    {"cta", Says::boilerplate},
-    {"disclaimer", Says::boilerplate},
-    {"ratings", Says::boilerplate},
-    {"interesting", Says::boilerplate},
-    {"authorcard", Says::boilerplate},
-    {"userprofile", Says::boilerplate},
-    {"citation", Says::boilerplate},
-    {"upsell", Says::boilerplate},
-    {"widget", Says::boilerplate},
-
-    {"comment", Says::comments},
-    {"commentlist", Says::comments},
-    {"comments", Says::comments},
-    {"disqus", Says::comments},
-    {"kommentar", Says::comments},
-    {"kommentare", Says::comments},
-    {"replies", Says::comments},
-    {"respond", Says::comments},
-    {"trackbacks", Says::comments},
-
-    {"author", Says::boilerplate},
-    {"authors", Says::boilerplate},
-    {"tweet", Says::boilerplate},
-    {"affiliate", Says::boilerplate},
-    {"disclosure", Says::boilerplate},
-    {"postcomment", Says::comments},
-    {"teaser", Says::teaser},
-    {"teasertext", Says::teaser},
-
-    {"articlebody", Says::surely},
-    {"articlecontent", Says::surely},
-    {"articletext", Says::surely},
-    {"artikeltext", Says::surely},
-    {"blogcontent", Says::surely},
-    {"bodytext", Says::surely},
-    {"entrycontent", Says::surely},
-    {"fulltext", Says::surely},
-    {"newsbody", Says::surely},
-    {"newscontent", Says::surely},
-    {"newstext", Says::surely},
-    {"pagecontent", Says::content},
-    {"postbody", Says::surely},
-    {"postcontent", Says::surely},
-    {"postentry", Says::surely},
-    {"posttext", Says::surely},
-    {"singlecontent", Says::surely},
-    {"storybody", Says::surely},
-    {"storycontent", Says::surely},
-    {"storytext", Says::surely},
-    {"textcontent", Says::surely},
-    {"themecontent", Says::surely},
-
-    {"articlemain", Says::content},
-    {"contentbody", Says::content},
-    {"contentmain", Says::content},
-    {"hentry", Says::content},
-    {"maincontent", Says::content},
-    {"mainarticle", Says::content},
-    {"article", Says::content},
-    {"artikel", Says::content},
-    {"post", Says::content},
-    {"entry", Says::content},
-    {"story", Says::content},
-
-    {"content", Says::perhaps},
-    {"inhalt", Says::perhaps},
-    {"main", Says::perhaps},
-    {"text", Says::perhaps},
-};
+// Whole words, and two neighbors written as one; a blank divides them.
+constexpr std::string_view kBoilerplate =
+    "aboutauthor ad ads adsense advert advertisement advertising affiliate author authorbio authorbox authorcard "
+    "authorinfo authors banner bildtext bildunterschrift bookmark breadcrumb breadcrumbs byline caption catlinks "
+    "citation consent cookie cookies copyright credit credits cta disclaimer disclosure donate editsection "
+    "entryfooter entrymeta footer gdpr headerlink imprint interesting legend login menu metadata modal mostread "
+    "nav navbar navbox navi navigation newsletter noprint outbrain overlay pagenavi pager pagination paging "
+    "paywall photocredit popular popup postfooter postinfo postmeta postmetadata print promo promotion rating "
+    "ratings readmore recommend recommendations recommended related relatedposts screenreadertext search "
+    "searchform seealso share sharedaddy shariff sharing sidebar signup similar sitemap skiplink social "
+    "socialmedia sponsor sponsored subnav subscribe subscription taboola tagcloud taglinks taglist tags timestamp "
+    "toctree toolbar topnav trending tweet upsell userprofile visuallyhidden vote widget";
+constexpr std::string_view kComments =
+    "comment commentlist comments disqus kommentar kommentare postcomment replies respond trackbacks";
+constexpr std::string_view kTeaser = "teaser teasertext";
+constexpr std::string_view kSurely =
+    "articlebody articlecontent articletext artikeltext blogcontent bodytext entrycontent fulltext newsbody "
+    "newscontent newstext postbody postcontent postentry posttext singlecontent storybody storycontent storytext "
+    "textcontent themecontent";
+constexpr std::string_view kLikely =
+    "article articlemain artikel contentbody contentmain entry hentry mainarticle maincontent pagecontent post "
+    "story";
+constexpr std::string_view kPerhaps = "content inhalt main text";
 
 constexpr size_t kSlots = 1024;
 constexpr size_t hash_of(std::string_view w) {
@@ -195,22 +40,29 @@ constexpr size_t hash_of(std::string_view w) {
   return (h ^ h >> 15) % kSlots;
 }
 struct WordTable {
-  std::array<uint16_t, kSlots> entry{};  // index + 1
+  std::array<std::string_view, kSlots> words{};
+  std::array<Says, kSlots> says{};
+  constexpr void add(std::string_view list, Says what) {
+    while (!list.empty()) {
+      const std::string_view w = list.substr(0, list.find(' '));
+      list.remove_prefix(std::min(w.size() + 1, list.size()));
+      size_t at = hash_of(w);
+      while (!words[at].empty()) at = (at + 1) % kSlots;
+      words[at] = w, says[at] = what;
+    }
+  }
 };
 constexpr WordTable make_words() {
   WordTable t;
-  for (size_t i = 0; i < std::size(kWords); ++i) {
-    size_t at = hash_of(kWords[i].word);
-    while (t.entry[at] != 0) at = (at + 1) % kSlots;
-    t.entry[at] = static_cast<uint16_t>(i + 1);
-  }
+  t.add(kBoilerplate, Says::boilerplate), t.add(kComments, Says::comments), t.add(kTeaser, Says::teaser);
+  t.add(kPerhaps, Says::perhaps), t.add(kLikely, Says::likely), t.add(kSurely, Says::surely);
   return t;
 }
 constexpr WordTable kTable = make_words();
 
 Says look_up(std::string_view word) {
-  for (size_t at = hash_of(word); kTable.entry[at] != 0; at = (at + 1) % kSlots)
-    if (const NamedMark& m = kWords[kTable.entry[at] - 1]; m.word == word) return m.says;
+  for (size_t at = hash_of(word); !kTable.words[at].empty(); at = (at + 1) % kSlots)
+    if (kTable.words[at] == word) return kTable.says[at];
   return Says::nothing;
 }
 
@@ -230,13 +82,13 @@ void apply(Says says, HtmlMarks& m) {
       m.teaser = true;
       break;
     case Says::perhaps:
-      m.content = std::max<uint8_t>(m.content, 1);
+      m.content = std::max<uint8_t>(m.content, HtmlMarks::kPerhaps);
       break;
-    case Says::content:
-      m.content = std::max<uint8_t>(m.content, 2);
+    case Says::likely:
+      m.content = std::max<uint8_t>(m.content, HtmlMarks::kLikely);
       break;
     case Says::surely:
-      m.content = std::max<uint8_t>(m.content, 3);
+      m.content = std::max<uint8_t>(m.content, HtmlMarks::kSurely);
       break;
     case Says::nothing:
       break;
@@ -295,7 +147,7 @@ void read_role(std::string_view role, HtmlMarks& m) {
                                              "alertdialog", "tooltip", "toolbar"};
   for (const std::string_view r : kElsewhere)
     if (same_html_word(role, r)) m.boilerplate = true;
-  if (same_html_word(role, "main")) m.content = std::max<uint8_t>(m.content, 2);
+  if (same_html_word(role, "main")) m.content = std::max<uint8_t>(m.content, HtmlMarks::kLikely);
 }
 
 bool hides(std::string_view style) {
@@ -327,7 +179,7 @@ HtmlMarks marks_of(const HtmlTree& tree, const HtmlNode& node) {
         m.hidden = true;
         break;
       case 8:
-        if (same_html_word(a.value, "articlebody")) m.content = 4;
+        if (same_html_word(a.value, "articlebody")) m.content = HtmlMarks::kDeclared;
         if (same_html_word(a.value, "comment")) m.comments = true;
         break;
       default:  // aria-hidden

@@ -8,7 +8,10 @@
 namespace quern::text {
 
 struct HtmlMarks {
-  uint8_t content = 0;  // how surely this is the main text by name: 1 (perhaps) to 4 (articleBody); 0: nothing said
+  // How surely this is the main text: by a usual name (content), a likely one (article), one that stands for nothing else
+  // (entry-content), or by itemprop="articleBody".
+  enum : uint8_t { kNothing, kPerhaps, kLikely, kSurely, kDeclared };
+  uint8_t content = kNothing;
   bool boilerplate = false;  // navigation, sharing, related pages, advertising, …
   bool comments = false;     // of readers
   bool teaser = false;       // the lead of this page, or a few words about another

@@ -15,7 +15,6 @@ bool is_never_text(HtmlTag t) {
     case head:
     case script:
     case style:
-    case noscript:
     case template_:
     case svg:
     case iframe:
@@ -76,9 +75,38 @@ void sum_up(PageShape& p) {
   }
 }
 
+// Leaves out the elements for which unwanted(node, its shape, its share of all paragraphs).
+template <class F>
+void drop_where(PageShape& p, F&& unwanted) {
+  const uint32_t all = p.nodes[0].prose;
+  for (size_t i = 1; i < p.tree.nodes.size(); ++i) {
+    const HtmlNode& node = p.tree.nodes[i];
+    NodeShape& s = p.nodes[i];
+    s.dropped = s.dropped || p.nodes[node.parent].dropped;
+    if (s.dropped || p.tree.is_text(i) || node.tag == body || node.tag == html) continue;
+    s.dropped = unwanted(node, s, all == 0 ? 0 : static_cast<double>(s.prose) / all);
+  }
+  sum_up(p);
+}
+
+// An element that holds most of the page is not left out for what it is called: old pages are one <form>, and themes
+// name the element around everything after the side bar in it.
+void drop_boilerplate(PageShape& p, Strictness strictness) {
+  constexpr double kHidden = 0.5, kKind = 0.8, kNames = 0.4, kComments = 0.9;
+  drop_where(p, [&](const HtmlNode& node, const NodeShape& s, double share) {
+    return (s.marks.hidden && share < kHidden) ||
+           (strictness != Strictness::visible && is_elsewhere(node.tag) && share < kKind);
+  });
+  if (strictness != Strictness::names) return;
+  drop_where(p, [](const HtmlNode&, const NodeShape& s, double share) {
+    return s.marks.content < HtmlMarks::kSurely &&
+           ((s.marks.boilerplate && share < kNames) || (s.marks.comments && share < kComments));
+  });
+}
+
 }  // namespace
 
-void measure_page(std::string_view page, PageShape& p) {
+void measure_page(std::string_view page, Strictness strictness, PageShape& p) {
   parse_html(page, p.tree);
   const size_t n = p.tree.nodes.size();
   p.nodes.assign(n, {});
@@ -86,7 +114,8 @@ void measure_page(std::string_view page, PageShape& p) {
   for (size_t i = 1; i < n; ++i) {
     const HtmlNode& node = p.tree.nodes[i];
     p.blocks[i] = is_block(node.tag) ? static_cast<uint32_t>(i) : p.blocks[node.parent];
-    p.nodes[i].dropped = p.nodes[node.parent].dropped || is_never_text(node.tag);
+    p.nodes[i].dropped = p.nodes[node.parent].dropped || is_never_text(node.tag) ||
+                         (node.tag == noscript && strictness != Strictness::visible);
     if (p.nodes[i].dropped) continue;
     if (p.tree.is_text(i))
       p.nodes[i].chars = count_characters(node.text);
@@ -94,34 +123,7 @@ void measure_page(std::string_view page, PageShape& p) {
       p.nodes[i].marks = marks_of(p.tree, node);
   }
   sum_up(p);
-}
-
-static double P(const char* n, double d) {
-  const char* e = getenv(n);
-  return e ? atof(e) : d;
-}
-template <class F>
-void drop_where(PageShape& p, F&& unwanted) {
-  const uint32_t all = p.nodes[0].prose;
-  for (size_t i = 1; i < p.tree.nodes.size(); ++i) {
-    const HtmlNode& node = p.tree.nodes[i];
-    NodeShape& s = p.nodes[i];
-    if (p.nodes[node.parent].dropped) s.dropped = true;
-    if (s.dropped || p.tree.is_text(i) || node.tag == body || node.tag == html) continue;
-    s.dropped = unwanted(node, s, all == 0 ? 0 : static_cast<double>(s.prose) / all);
-  }
-  sum_up(p);
-}
-
-void drop_boilerplate(PageShape& p, Strictness strictness) {
-  static const double t1 = P("T1", 0.5), t2 = P("T2", 0.8), t3 = P("T3", 0.4), t4 = P("T4", 0.9);
-  drop_where(p, [](const HtmlNode& node, const NodeShape& s, double share) {
-    return (s.marks.hidden && share < t1) || (is_elsewhere(node.tag) && share < t2);
-  });
-  if (strictness == Strictness::tags) return;
-  drop_where(p, [](const HtmlNode&, const NodeShape& s, double share) {
-    return s.marks.content < 3 && ((s.marks.boilerplate && share < t3) || (s.marks.comments && share < t4));
-  });
+  drop_boilerplate(p, strictness);
 }
 
 }  // namespace quern::text

@@ -17,7 +17,9 @@ struct NodeShape {
   HtmlMarks marks;
 };
 
-enum class Strictness : uint8_t { names, tags };  // what is left out: also by names of classes, or by kinds alone
+// What is left out: elements that names of classes or their kind (nav, footer, …) call boilerplate; by kind alone;
+// only what nobody sees, and <noscript> is shown.
+enum class Strictness : uint8_t { names, kinds, visible };
 
 struct PageShape {
   HtmlTree tree;
@@ -25,8 +27,7 @@ struct PageShape {
   std::vector<uint32_t> blocks;  // node → the block that it is written in
 };
 
-void measure_page(std::string_view page, PageShape& shape);
-void drop_boilerplate(PageShape& shape, Strictness strictness);
+void measure_page(std::string_view page, Strictness strictness, PageShape& shape);
 
 inline bool is_mostly_links(const NodeShape& n, double share) { return n.links > share * n.chars; }
 

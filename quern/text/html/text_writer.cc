@@ -60,8 +60,10 @@ void TextWriter::open(HtmlTag t) {
 void TextWriter::drop_empty_headings(int level) {
   while (!headings_.empty() && headings_.back().level >= level) {
     const Heading& h = headings_.back();
-    if (h.end == h.begin || out_.find_first_not_of(" \n", h.end) != out_.npos) return;
-    out_.resize(h.begin);
+    if (h.begin < out_.size()) {
+      if (h.end == h.begin || out_.find_first_not_of(" \n", h.end) != out_.npos) return;
+      out_.resize(h.begin);
+    }
     headings_.pop_back();
   }
 }

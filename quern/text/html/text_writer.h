@@ -16,8 +16,8 @@ class TextWriter {
   void close(HtmlTag tag);
   void put(std::string_view text);  // with character references
   void leave_out();                 // what comes here is left out, and so is the label right above it ("See also:")
-  bool begun() const { return out_.size() > 300; }
-  std::string take();               // headings without anything below them are left out
+  size_t bytes() const { return out_.size(); }  // so far
+  std::string take();                           // headings without anything below them are left out
 
  private:
   void break_to(size_t lines);
