@@ -11,8 +11,8 @@
 namespace quern::hygiene {
 namespace {
 
-constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++",          "dnnl",        "httplib",
-                                      "pcre2",    "utf8proc", "zstd.h",          "zlib.h",      "xxhash.h",
+constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++",          "dnnl",        "httplib", "pcre2",
+                                      "utf8proc", "zstd.h",   "zlib.h",          "lzma.h",      "bzlib.h", "xxhash.h",
                                       "lz4.h",    "snappy.h", "brotli/decode.h", "libstemmer.h"};
 
 constexpr std::ptrdiff_t kMaxLines = 500;

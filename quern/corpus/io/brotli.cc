@@ -9,7 +9,15 @@
 
 namespace quern::corpus {
 
-void decompress_brotli(std::string_view packed, size_t maximum, std::string& out) {
+namespace {
+
+struct BrotliEnd {
+  BrotliDecoderResult result;
+  const char* problem;
+  size_t left;  // bytes behind the end
+};
+
+BrotliEnd unpack(std::string_view packed, size_t maximum, std::string& out) {
   constexpr size_t kFirst = size_t{64} << 10;
   const std::unique_ptr<BrotliDecoderState, decltype(&BrotliDecoderDestroyInstance)> state(
       BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), BrotliDecoderDestroyInstance);
@@ -22,15 +30,36 @@ void decompress_brotli(std::string_view packed, size_t maximum, std::string& out
     size_t room = out.size() - have;
     const BrotliDecoderResult r = BrotliDecoderDecompressStream(state.get(), &left, &in, &room, &to, nullptr);
     have = out.size() - room;
-    if (r == BROTLI_DECODER_RESULT_SUCCESS) break;
-    if (r == BROTLI_DECODER_RESULT_ERROR)
-      fail("damaged Brotli data: {}", BrotliDecoderErrorString(BrotliDecoderGetErrorCode(state.get())));
-    if (r == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT) fail("damaged Brotli data: it is cut short");
-    if (out.size() == maximum) fail("damaged Brotli data: more than {} bytes decompressed", maximum);
+    if (r != BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT || out.size() == maximum) {
+      out.resize(have);
+      return {r, BrotliDecoderErrorString(BrotliDecoderGetErrorCode(state.get())), left};
+    }
     out.resize(out.size() > maximum / 2 ? maximum : out.size() * 2);
   }
-  if (left > 0) fail("damaged Brotli data: {} bytes after its end", left);
-  out.resize(have);
+}
+
+}  // namespace
+
+void decompress_brotli(std::string_view packed, size_t maximum, std::string& out) {
+  const BrotliEnd end = unpack(packed, maximum, out);
+  if (end.result == BROTLI_DECODER_RESULT_ERROR) fail("damaged Brotli data: {}", end.problem);
+  if (end.result == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT) fail("damaged Brotli data: it is cut short");
+  if (end.result == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT)
+    fail("damaged Brotli data: more than {} bytes decompressed", maximum);
+  if (end.left > 0) fail("damaged Brotli data: {} bytes after its end", end.left);
+}
+
+Unpacked decompress_some_brotli(std::string_view packed, size_t maximum, std::string& out) {
+  switch (unpack(packed, maximum, out).result) {
+    case BROTLI_DECODER_RESULT_SUCCESS:
+      return Unpacked::whole;
+    case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT:
+      return Unpacked::cut;
+    case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT:
+      return Unpacked::too_long;
+    default:
+      return Unpacked::damaged;
+  }
 }
 
 }  // namespace quern::corpus
