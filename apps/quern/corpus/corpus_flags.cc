@@ -89,8 +89,8 @@ void CorpusFlags::check(const std::string& verb) const {
 }
 
 corpus::Inputs CorpusFlags::inputs() const {
-  corpus::Inputs in = corpus::find_inputs(words, source().form, "", out);
-  if (!out.empty()) corpus::refuse_input_folder(words, in, out, "--out");
+  corpus::Inputs in = corpus::find_inputs(words, source().form, "", to_stdout() ? "" : out);
+  if (!out.empty() && !to_stdout()) corpus::refuse_input_folder(words, in, out, "--out");
   return in;
 }
 
@@ -147,6 +147,14 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);
+  if (read.truncated > 0)
+    fmt::print(stderr, "warning: {} documents were cut short where they were stored, the first is {}\n",
+               read.truncated, read.first_truncated);
+  if (!read.types.empty())
+    fmt::print(stderr, "left out {} records that are no web pages: {}\n",
+               read.problems[static_cast<int>(RecordProblem::other_type)], corpus::types_in_words(read));
+  if (const uint64_t empty = read.problems[static_cast<int>(RecordProblem::empty_page)]; empty > 0)
+    fmt::print(stderr, "left out {} web pages without main text\n", empty);
   if (read.mended > 0)
     fmt::print(stderr,
                "warning: fixed {} JSON records that Python wrote: NaN and Infinity became null, halves of surrogate "

@@ -41,10 +41,11 @@ struct CorpusFlags {
   corpus::SourceSettings& source() { return recipe.source[0]; }
   const corpus::SourceSettings& source() const { return recipe.source[0]; }
   void declare(Args& a);
-  void declare_reading(Args& a);              // without --out and how it is written
-  void declare_checkpoints(Args& a);          // for stages that resume after a kill
-  void declare_filter(Args& a);               // by name, and its word lists
-  void check(const std::string& verb) const;  // throws UsageError
+  void declare_reading(Args& a);                 // without --out and how it is written
+  bool to_stdout() const { return out == "-"; }  // rows as JSON lines instead of a folder
+  void declare_checkpoints(Args& a);             // for stages that resume after a kill
+  void declare_filter(Args& a);                  // by name, and its word lists
+  void check(const std::string& verb) const;     // throws UsageError
   void check_reading(const std::string& verb) const;
   corpus::Inputs inputs() const;
   void clear_output(const corpus::Inputs& in) const;  // of an earlier run, where that was asked for

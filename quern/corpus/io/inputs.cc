@@ -231,6 +231,13 @@ Inputs find_inputs(std::span<const std::string> words, const std::string& form, 
   return in;
 }
 
+void refuse_pipes(const Inputs& in) {
+  for (const InputFile& f : in.files)
+    if (f.pipe)
+      fail("{}: this stage reads its inputs twice, and a pipe is read once: write it to a file first",
+           f.path.string());
+}
+
 void check_inputs(Inputs& in) {
   std::sort(in.files.begin(), in.files.end(), [](const InputFile& a, const InputFile& b) {
     return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();

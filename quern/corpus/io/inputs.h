@@ -52,6 +52,8 @@ std::string form_names();  // "jsonl, text, …"
 // `source`: names those words that name none, and words are paths only when it is given.
 Inputs find_inputs(std::span<const std::string> words, const std::string& form = "auto",
                    const std::string& source = "", const std::filesystem::path& own = {});
+// An Error when one of them can be read once only, for stages that read twice.
+void refuse_pipes(const Inputs& inputs);
 void check_inputs(Inputs& inputs);  // sorts; no file twice, not too many, not none
 
 constexpr uint64_t document_id(uint32_t source, uint32_t file, uint64_t row) {

@@ -275,6 +275,7 @@ Json MixReport::json() const {
 
 MixReport mix_corpus(const Inputs& inputs, const ScanOptions& o, const MixConfig& c, const ScanProgress& progress,
                      const std::function<void(const MixReport&)>& finish) {
+  refuse_pipes(inputs);
   return MixRun(inputs, o, c, progress).run(finish);
 }
 

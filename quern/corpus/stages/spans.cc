@@ -166,6 +166,7 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
                                  const std::filesystem::path& out, const ScanProgress& progress,
                                  const std::function<void(const RepeatReport&)>& finish) {
   if (c.window < 2 || c.window > 100000) fail("windows of {} words: expected 2 to 100000", c.window);
+  refuse_pipes(inputs);
   refuse_finished(out);
   RunFolder run(out, "spans");
   RepeatReport r;
