@@ -1,9 +1,7 @@
 // quern corpus filter | extract: keeps the documents that pass a filter's rules, or all; the others are written with their
 // reasons. With --out -, rows go to standard output.
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/corpus/cmd_corpus.h"
@@ -17,37 +15,6 @@ namespace {
 
 using namespace corpus;
 
-void put_to_stdout(std::string_view lines) {
-  if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size())
-    fail("cannot write to standard output: {}", std::strerror(errno));
-}
-
-void refuse_with_stdout(const std::string& verb, bool given, const char* flag) {
-  if (given) throw UsageError(fmt::format("quern {}: {} needs an output folder, and --out - has none", verb, flag));
-}
-
-void print_rules(const FilterReport& r, std::FILE* to) {
-  for (size_t i = 0; i < r.rules.size(); ++i)
-    if (r.rule_any[i] > 0)
-      fmt::print(to, "  {:<20} {:>9} failed it first, {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
-}
-
-// What is said goes to stderr, where the rows do not.
-int stream_rows(const CorpusFlags& flags, const Inputs& in, const FilterRun& run) {
-  FilterReport r;
-  {
-    Progress progress;
-    r = filter_lines(in, run, put_to_stdout,
-                     [&](uint64_t done, uint64_t total) { progress.share("filter", done, total); });
-  }
-  if (std::fflush(stdout) != 0) fail("cannot write to standard output: {}", std::strerror(errno));
-  warn_about_idle(r.idle_rules);
-  const int status = warn_about(r.scan.read, r.scan.damaged, in);
-  fmt::print(stderr, "{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
-  print_rules(r, stderr);
-  return status;
-}
-
 struct FilterCommand {
   std::string verb;
   CorpusFlags& flags;
@@ -59,9 +26,7 @@ struct FilterCommand {
 
 int FilterCommand::run(const FilterMaker& make) const {
   const std::string &filter = flags.source().filter, &lists = flags.recipe.lists;
-  refuse_with_stdout(verb, flags.to_stdout() && removed.rejects, "--rejects");
-  refuse_with_stdout(verb, flags.to_stdout() && removed.reasons, "--reasons");
-  refuse_with_stdout(verb, flags.to_stdout() && json, "--json");
+  refuse_with_stdout(verb, flags, removed, json);
   const Inputs in = flags.inputs();
   const bool fields = std::ranges::any_of(in.files, [](const auto& f) { return f.form != InputForm::warc; });
   if (fields && make && make()->wants_url() && flags.source().url_field.empty())
@@ -109,9 +74,9 @@ int corpus_filter(Words args) {
   Args a(command.verb, "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)");
   flags.declare(a);
   flags.declare_checkpoints(a);
+  flags.declare_stream(a);
   flags.declare_filter(a);
   a.settings(command.removed).json(command.json, Args::kCounts);
-  a.note("With --out -, passed documents go to standard output as JSON lines, and what is said to standard error.");
   if (!a.parse(args)) return 0;
   flags.check(command.verb);
   if (flags.source().filter == "none")
@@ -126,8 +91,8 @@ int corpus_extract(Words args) {
   Args a(command.verb, "write documents as JSON lines: the main text of web pages, the rows of tables");
   flags.declare(a);
   flags.declare_checkpoints(a);
+  flags.declare_stream(a);
   a.json(command.json, Args::kCounts);
-  a.note("With --out -, documents go to standard output, and what is said to standard error.");
   if (!a.parse(args)) return 0;
   flags.check(command.verb);
   return command.run({});

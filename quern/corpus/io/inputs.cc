@@ -251,7 +251,7 @@ void check_inputs(Inputs& in) {
       if (const std::vector<std::string> left = parquet_columns_left_out(f.path); !left.empty())
         in.notes.push_back(fmt::format("{}: columns left out: {}", f.path.string(), fmt::join(left, ", ")));
   for (const InputFile& f : in.files)
-    if (!seen.insert(fs::weakly_canonical(f.path)).second)
+    if (!seen.insert(f.pipe ? f.path : fs::weakly_canonical(f.path)).second)
       fail("{} is listed twice among the inputs", f.path.string());
   if (in.files.size() > kMaxFiles) fail("{} input files, at most {}", in.files.size(), kMaxFiles);
   if (in.files.empty()) fail("no input files");
