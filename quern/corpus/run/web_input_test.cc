@@ -59,6 +59,12 @@ constexpr std::string_view kText =
     "The mill stands at the river since the time of the great flood, and it still turns.";
 std::string html(std::string_view more = "") { return fmt::format("<title>Mill</title><p>{}</p>{}", kText, more); }
 
+std::string sentences() {
+  std::string page = "<p>";
+  for (int i = 0; i < 8; ++i) page += "A long sentence about a mill. ";
+  return page + "</p>";
+}
+
 std::string record(const std::string& kind, const std::string& body, const std::string& fields = "") {
   return fmt::format(
       "WARC/1.1\r\nWARC-Type: {}\r\nWARC-Target-URI: http://a.org/\r\nWARC-Date: 2024-05-18T01:58:10Z\r\n{}"
@@ -110,10 +116,13 @@ TEST_F(WebInput, ResponsesKnowWhereTheyComeFrom) {
 }
 
 TEST_F(WebInput, BodiesAreUnpacked) {
-  const std::string page = html(), gzip = packed(page, "gzip -c"),
-                    zlib = packed(page,
-                                  "python3 -c 'import sys,zlib;"
-                                  "sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read()))'");
+  const std::string page = sentences(), gzip = packed(page, "gzip -c");
+  // zlib.compress(page), of Python 3.11.
+  constexpr unsigned char kZlib[] = {0x78, 0x9C, 0xB3, 0x29, 0xB0, 0x73, 0x54, 0xC8, 0xC9, 0xCF, 0x4B, 0x57,
+                                     0x28, 0x4E, 0xCD, 0x2B, 0x49, 0xCD, 0x4B, 0x4E, 0x55, 0x48, 0x4C, 0xCA,
+                                     0x2F, 0x2D, 0x51, 0x48, 0x54, 0xC8, 0xCD, 0xCC, 0xC9, 0xD1, 0x53, 0x18,
+                                     0x7E, 0xB2, 0x36, 0xFA, 0x05, 0x76, 0x00, 0x58, 0x9B, 0x54, 0xF4};
+  const std::string zlib(reinterpret_cast<const char*>(kZlib), sizeof kZlib);
   const std::string type = "Content-Type: text/html\r\n";
   const std::vector<std::string> bodies = {
       response(gzip, type + "Content-Encoding: gzip\r\n"),
@@ -130,13 +139,13 @@ TEST_F(WebInput, BodiesAreUnpacked) {
     write_file(root_ / "a.warc", &body == &bodies.back() ? response("<!DOCTYPE html>" + page, "") : body);
     const std::vector<Json> rows = read("a.warc");
     ASSERT_EQ(rows.size(), 1u) << body;
-    EXPECT_EQ(rows[0].at("text").as_string(), kText);
+    EXPECT_EQ(rows[0].at("text").as_string(), page.substr(3, page.size() - 8));
     EXPECT_EQ(counts_.truncated, 0u);
   }
 }
 
 TEST_F(WebInput, BrotliBodies) {
-  // brotli.compress(b"<p>" + 8 * b"A long sentence about a mill. " + b"</p>"), of the brotli package 1.1.
+  // brotli.compress(sentences()), of the brotli package 1.1.
   constexpr unsigned char kPacked[] = {0x1B, 0xF6, 0x00, 0x20, 0x1C, 0x07, 0x6E, 0xAC, 0x1B, 0xA0, 0xB7, 0x4C,
                                        0x8D, 0x25, 0x08, 0x4F, 0x5B, 0xFB, 0x04, 0xA5, 0xC1, 0x29, 0x17, 0x36,
                                        0x98, 0xC8, 0x01, 0x7B, 0x5B, 0x19, 0x9C, 0x5C, 0xDF, 0x17, 0xD0, 0x88,

@@ -151,24 +151,27 @@ std::string title_of(const HtmlTree& tree) {
   return {};
 }
 
+// The strictest way that leaves enough of the page, or else anything.
+void measure_for_text(std::string_view page, PageShape& p) {
+  constexpr Strictness kAll[] = {Strictness::names, Strictness::kinds, Strictness::visible};
+  for (const uint32_t enough : {kEnough, uint32_t{1}})
+    for (const Strictness strictness : kAll) {
+      measure_page(page, strictness, p);
+      if (p.nodes[0].prose >= enough) return;
+    }
+}
+
 }  // namespace
 
 MainText main_text(std::string_view page) {
   thread_local PageShape p;
-  MainText out;
-  for (const Strictness strictness : {Strictness::names, Strictness::kinds, Strictness::visible}) {
-    measure_page(page, strictness, p);
-    if (p.nodes[0].prose < kEnough && strictness != Strictness::visible) continue;
-    uint32_t root = named_root(p);
-    if (root == 0) root = descend(p);
-    PageWriter w(p);
-    write_lead(p, root, w);
-    w.write(root + 1, p.tree.nodes[root].end);
-    out.text = w.take();
-    if (!out.text.empty()) break;
-  }
-  out.title = title_of(p.tree);
-  return out;
+  measure_for_text(page, p);
+  uint32_t root = named_root(p);
+  if (root == 0) root = descend(p);
+  PageWriter w(p);
+  write_lead(p, root, w);
+  w.write(root + 1, p.tree.nodes[root].end);
+  return {.text = w.take(), .title = title_of(p.tree)};
 }
 
 }  // namespace quern::text
