@@ -35,7 +35,7 @@ TEST_F(CliCorpusStreams, FromOneProgramToTheNext) {
   EXPECT_EQ(Json::parse(r.out).at("all").at("documents").as_int(), 2) << r.out << r.err;
   r = run("cat a.jsonl | quern corpus filter - --filter pii --out o");
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(Json::read(dir_ + "/o/manifest.json").at("inputs").items().at(0).at("path").as_string(), "-");
+  EXPECT_EQ(Json::read(dir_ + "/o/manifest.json").at("inputs").as_array().at(0).at("path").as_string(), "-");
   r = run("mkfifo p && (cat a.jsonl > p & quern corpus extract p --out -)");
   EXPECT_EQ(r.out, "{\"text\":\"mail me@mill.org\"}\n{\"text\":\"two\"}\n") << r.err;
 }
