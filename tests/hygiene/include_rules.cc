@@ -179,7 +179,8 @@ std::vector<std::string> heavy_header_complaints(std::span<const SourceFile> fil
     std::vector<std::string> users;
     for (const SourceFile& f : files)
       for (const std::string& target : includes(f.text))
-        if (!place_of(target) && target.find(heavy) != std::string::npos) {
+        if (const size_t at = target.find(heavy);
+            !place_of(target) && at != target.npos && (at == 0 || target[at - 1] == '/')) {
           users.push_back(f.path);
           break;
         }

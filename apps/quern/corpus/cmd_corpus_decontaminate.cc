@@ -68,7 +68,8 @@ int corpus_decontaminate(Words args) {
       .json(json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check("corpus decontaminate");
-  refuse_with_stdout("corpus decontaminate", flags, removed, json);
+  refuse_with_stdout("corpus decontaminate", flags,
+                     {{"--rejects", removed.rejects}, {"--reasons", removed.reasons}, {"--json", json}});
   if (against.empty())
     throw UsageError("quern corpus decontaminate: --against is missing: expected a benchmark file or folder");
   if (fields.empty()) fields = {"text"};

@@ -26,7 +26,7 @@ struct FilterCommand {
 
 int FilterCommand::run(const FilterMaker& make) const {
   const std::string &filter = flags.source().filter, &lists = flags.recipe.lists;
-  refuse_with_stdout(verb, flags, removed, json);
+  refuse_with_stdout(verb, flags, {{"--rejects", removed.rejects}, {"--reasons", removed.reasons}, {"--json", json}});
   const Inputs in = flags.inputs();
   const bool fields = std::ranges::any_of(in.files, [](const auto& f) { return f.form != InputForm::warc; });
   if (fields && make && make()->wants_url() && flags.source().url_field.empty())

@@ -127,10 +127,10 @@ void print_rules(const corpus::FilterReport& r, std::FILE* to) {
       fmt::print(to, "  {:<20} {:>9} failed it first, {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
 }
 
-void refuse_with_stdout(const std::string& verb, const CorpusFlags& flags, const RejectFlags& removed, bool json) {
-  const char* asked = removed.rejects ? "--rejects" : removed.reasons ? "--reasons" : json ? "--json" : nullptr;
-  if (flags.to_stdout() && asked)
-    throw UsageError(fmt::format("quern {}: {} needs an output folder, and --out - has none", verb, asked));
+void refuse_with_stdout(const std::string& verb, const CorpusFlags& flags, AskedFlags asked) {
+  for (const auto& [flag, given] : asked)
+    if (flags.to_stdout() && given)
+      throw UsageError(fmt::format("quern {}: {} needs an output folder, and --out - has none", verb, flag));
 }
 
 int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus::FilterRun& run) {

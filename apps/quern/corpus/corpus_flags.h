@@ -1,7 +1,9 @@
 // What the sub-verbs of quern corpus share: flags for reading inputs, and warnings about skipped records. The flags are
 // made from the recipe's settings (corpus_settings.h).
 #pragma once
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/quern/cli/args.h"
@@ -62,7 +64,8 @@ struct CorpusFlags {
 [[nodiscard]] int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus::FilterRun& run);
 
 // Throws UsageError when something is asked for that needs a folder.
-void refuse_with_stdout(const std::string& verb, const CorpusFlags& flags, const RejectFlags& removed, bool json);
+using AskedFlags = std::initializer_list<std::pair<const char*, bool>>;
+void refuse_with_stdout(const std::string& verb, const CorpusFlags& flags, AskedFlags asked);
 
 // Throws UsageError naming the flag: "quern corpus mix: --shard-mib 0: expected 1 or more".
 void check_ranges(const std::string& verb, const std::vector<SettingInfo>& settings);

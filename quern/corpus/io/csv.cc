@@ -14,7 +14,7 @@ namespace quern::corpus {
 namespace {
 
 constexpr size_t kPiece = size_t{256} << 10;
-constexpr size_t kLeastLimit = size_t{64} << 10;
+constexpr size_t kMinLimit = size_t{64} << 10;
 
 // One row of `s`: its cells and its bytes, the line end with them. unfinished: it does not end in `s`.
 struct CsvRow {
@@ -143,7 +143,7 @@ class CsvReader : public ByteStream {
       }
       if (ended_ || rest().size() > limit_) {
         problem = cut_ && !has_line_end() ? "the file ends inside this row" : "a quote that nothing closes";
-        limit_ = std::max(kLeastLimit, limit_ / 4);
+        limit_ = std::max(kMinLimit, limit_ / 4);
         pass_line();
         return true;
       }

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 

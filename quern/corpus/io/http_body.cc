@@ -4,9 +4,9 @@
 #include <charconv>
 #include <optional>
 
-#include "quern/corpus/io/ascii.h"
-#include "quern/corpus/io/brotli.h"
-#include "quern/corpus/io/deflate.h"
+#include "quern/corpus/bytes/ascii.h"
+#include "quern/corpus/bytes/brotli.h"
+#include "quern/corpus/bytes/deflate.h"
 
 namespace quern::corpus {
 namespace {

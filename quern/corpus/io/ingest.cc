@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/ascii.h"
+#include "quern/corpus/bytes/ascii.h"
 #include "quern/corpus/io/csv.h"
 #include "quern/text/unicode/utf8.h"
 
@@ -180,7 +180,7 @@ RecordProblem DocumentReader::read_web_page(const Row& row, std::string_view byt
     case WebPage::Outcome::damaged:
       return bad(row, RecordProblem::bad_body, page_.why, counts);
     case WebPage::Outcome::too_long:
-      return bad(row, RecordProblem::too_long, "unpacked, longer than a row may be", counts);
+      return bad(row, RecordProblem::too_long, "decompressed, longer than a row may be", counts);
   }
   d.text = page_.text, d.title = page_.title, d.mime = page_.type;
   if (page_.replaced) {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/ascii.h"
+#include "quern/corpus/bytes/ascii.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/io/run_manifest.h"
 
@@ -68,7 +68,7 @@ InputForm form_by_content(const OpenPipe& pipe, const std::string& name) {
   if (first.starts_with('{') || first.empty()) return InputForm::jsonl;
   if (same_ascii_word(first.substr(0, 5), "<html") || same_ascii_word(first.substr(0, 14), "<!doctype html"))
     return InputForm::html;
-  fail("{}: its first bytes do not tell JSON lines, WARC or HTML: name the format", name);
+  fail("{}: its first bytes are not those of JSON lines, WARC or HTML: name the format", name);
 }
 
 void add_pipe(Inputs& in, const std::string& name, uint32_t source, std::optional<InputForm> form) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 

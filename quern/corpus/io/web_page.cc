@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/corpus/io/ascii.h"
+#include "quern/corpus/bytes/ascii.h"
 #include "quern/corpus/io/http_body.h"
 #include "quern/text/html/encoding.h"
 #include "quern/text/html/main_text.h"
@@ -49,7 +49,7 @@ void read_page(PageForm form, std::string_view bytes, size_t maximum, WebPage& p
     return;
   }
   page.truncated = r.state == BodyState::cut || r.state == BodyState::damaged;
-  if (r.state == BodyState::unknown_coding) page.why = "its body is packed in a way that is not read";
+  if (r.state == BodyState::unknown_coding) page.why = "its body is compressed in a way that is not read";
   if (page.truncated && r.body.empty()) page.why = "its body is damaged";
   if (!page.why.empty()) {
     page.outcome = WebPage::Outcome::damaged;

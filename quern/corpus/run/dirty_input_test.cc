@@ -9,7 +9,7 @@
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/ingest.h"
 
 namespace quern::corpus {

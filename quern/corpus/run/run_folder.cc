@@ -15,7 +15,7 @@
 #include "quern/base/error.h"
 #include "quern/base/file_lock.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/io/run_manifest.h"
 
 namespace quern::corpus {

@@ -215,7 +215,7 @@ TEST_F(WebInput, WhatIsCutShortIsNamed) {
   EXPECT_NE(counts_.examples[0].text.find("a.warc:4: its body is damaged"), std::string::npos);
   write_file(root_ / "b.warc", response("(\xB5/\xFD", "Content-Type: text/html\r\nContent-Encoding: zstd\r\n"));
   read("b.warc");
-  EXPECT_NE(counts_.examples.at(0).text.find("packed in a way that is not read"), std::string::npos);
+  EXPECT_NE(counts_.examples.at(0).text.find("compressed in a way that is not read"), std::string::npos);
 }
 
 TEST_F(WebInput, AnUnpackedBodyHasALimit) {

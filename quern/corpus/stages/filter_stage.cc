@@ -8,7 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/base/stopwatch.h"
 #include "quern/corpus/filters/filters.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/shards.h"

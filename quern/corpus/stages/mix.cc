@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
 #include "quern/base/rng.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/shards.h"
 

@@ -2,8 +2,8 @@
 
 #include "quern/base/error.h"
 #include "quern/corpus/dedup/candidates.h"
-#include "quern/corpus/io/byte_stream.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
 #include "quern/corpus/text/text_pieces.h"

@@ -38,12 +38,12 @@ uint32_t named_root(const PageShape& p) {
 
 // Down to wherever most of the paragraphs lie.
 uint32_t descend(const PageShape& p) {
-  constexpr double kMost = 0.8;
+  constexpr double kShare = 0.8;
   uint32_t at = 0;
   while (p.nodes[at].prose > 0) {
     uint32_t next = at;
     for (uint32_t i = at + 1; i < p.tree.nodes[at].end; i = p.tree.nodes[i].end)
-      if (!p.nodes[i].dropped && !p.tree.is_text(i) && p.nodes[i].prose >= kMost * p.nodes[at].prose) next = i;
+      if (!p.nodes[i].dropped && !p.tree.is_text(i) && p.nodes[i].prose >= kShare * p.nodes[at].prose) next = i;
     if (next == at || p.tree.nodes[next].tag == HtmlTag::p) break;
     at = next;
   }

@@ -1,5 +1,5 @@
 // gzip decompression and raw deflate. A file may be several concatenated gzip members, as Common Crawl's are.
-#include "quern/corpus/io/deflate.h"
+#include "quern/corpus/bytes/deflate.h"
 
 #include <zlib.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "quern/corpus/io/deflate.h"
+#include "quern/corpus/bytes/deflate.h"
 
 namespace quern::corpus {
 

@@ -1,4 +1,4 @@
-#include "quern/corpus/io/brotli.h"
+#include "quern/corpus/bytes/brotli.h"
 
 #include <brotli/decode.h>
 
