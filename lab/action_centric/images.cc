@@ -7,7 +7,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::lab {
 namespace {

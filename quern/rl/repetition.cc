@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/corpus/io/deflate.h"
+#include "quern/corpus/bytes/deflate.h"
 
 namespace quern::rl {
 namespace {

@@ -69,10 +69,14 @@ TEST(CliCorpusRefusals, SkippedRecordsAreCountedByReason) {
             std::string::npos)
       << r.err;
   EXPECT_NE(r.err.find("\n  and 3 more\n"), std::string::npos) << r.err;
-  write_file(dir + "/a.csv", "text\none\n");
-  r = shell(fmt::format("cd {} && quern corpus stats a.csv", dir));
+  write_file(dir + "/a.doc", "text");
+  r = shell(fmt::format("cd {} && quern corpus stats a.doc", dir));
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("name the format"), std::string::npos) << r.err;
+  write_file(dir + "/a.pdf", "%PDF-1.4");
+  r = shell(fmt::format("cd {} && quern corpus stats a.pdf", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("PDF is not read: extract its text before"), std::string::npos) << r.err;
 }
 
 // A misspelt field: there are records and no document.

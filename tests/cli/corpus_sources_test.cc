@@ -8,7 +8,7 @@
 
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "tests/cli/shell.h"
 
 namespace quern {

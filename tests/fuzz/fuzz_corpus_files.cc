@@ -1,4 +1,4 @@
-// Any bytes as a JSONL, text or WARC file, packed or not: rows and reasons, with the same rows whatever the block
+// Any bytes as a file of each form but Parquet, packed or not: rows and reasons, with the same rows whatever the block
 // size. The first byte says which.
 #include <unistd.h>
 
@@ -13,16 +13,18 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern::corpus;
+  constexpr InputForm kForms[] = {InputForm::jsonl, InputForm::text, InputForm::warc,
+                                  InputForm::html,  InputForm::csv,  InputForm::tsv};
   if (size < 1) return 0;
   static const std::string file =
       (std::filesystem::temp_directory_path() / fmt::format("quern-fuzz-{}", ::getpid())).string();
   quern::write_file(file, {reinterpret_cast<const char*>(data) + 1, size - 1});
   Inputs in;
   in.sources = {"a"};
-  in.files = {{file, 0, static_cast<InputForm>(data[0] % 3), size - 1}};
+  in.files = {{file, 0, kForms[(data[0] & 7) % 6], size - 1}};
   std::vector<std::string> rows[2];
   for (int pass = 0; pass < 2; ++pass) {
-    const ReadPolicy policy{.replace_utf8 = (data[0] & 4) != 0, .max_row = 1000};
+    const ReadPolicy policy{.replace_utf8 = (data[0] & 8) != 0, .max_row = 1000};
     BlockReader reader(in, policy, pass == 0 ? 1 : size_t{1} << 16);
     DocumentReader documents(in, {FieldMap()}, policy);
     ReadCounts counts;

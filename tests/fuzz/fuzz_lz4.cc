@@ -4,7 +4,7 @@
 #include <string>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/lz4.h"
+#include "quern/corpus/bytes/lz4.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern::corpus;

@@ -11,8 +11,8 @@
 namespace quern::hygiene {
 namespace {
 
-constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++",          "dnnl",        "httplib",
-                                      "pcre2",    "utf8proc", "zstd.h",          "zlib.h",      "xxhash.h",
+constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++",          "dnnl",        "httplib", "pcre2",
+                                      "utf8proc", "zstd.h",   "zlib.h",          "lzma.h",      "bzlib.h", "xxhash.h",
                                       "lz4.h",    "snappy.h", "brotli/decode.h", "libstemmer.h"};
 
 constexpr std::ptrdiff_t kMaxLines = 500;
@@ -179,7 +179,8 @@ std::vector<std::string> heavy_header_complaints(std::span<const SourceFile> fil
     std::vector<std::string> users;
     for (const SourceFile& f : files)
       for (const std::string& target : includes(f.text))
-        if (!place_of(target) && target.find(heavy) != std::string::npos) {
+        if (const size_t at = target.find(heavy);
+            !place_of(target) && at != target.npos && (at == 0 || target[at - 1] == '/')) {
           users.push_back(f.path);
           break;
         }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr MenuItem kItems[] = {
     {"build", "RECIPE.toml", "build a corpus from a recipe: filter, deduplicate, mix, tokenize", corpus_build},
+    {"extract", "INPUT…", "documents as JSON lines: main text of web pages, rows of tables", corpus_extract},
     {"filter", "INPUT…", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)", corpus_filter},
     {"dedup", "INPUT…", "remove exact duplicates and near-duplicates (MinHash, LSH)", corpus_dedup},
     {"exact", "INPUT…", "remove exact duplicates only", corpus_exact},

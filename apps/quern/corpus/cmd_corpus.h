@@ -8,6 +8,7 @@ int corpus_build(Words args);
 int corpus_decontaminate(Words args);
 int corpus_dedup(Words args);
 int corpus_exact(Words args);
+int corpus_extract(Words args);
 int corpus_filter(Words args);
 int corpus_mix(Words args);
 int corpus_parquet(Words args);

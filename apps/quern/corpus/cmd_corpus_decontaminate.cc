@@ -53,6 +53,7 @@ int corpus_decontaminate(Words args) {
   Args a("corpus decontaminate", "remove documents that share n-grams with benchmarks");
   flags.declare(a);
   flags.declare_checkpoints(a);
+  flags.declare_stream(a);
   a.flag("--against PATH", against, "benchmark to search for: a file or folder; repeatable")
       .flag("--against-field NAME", fields, "field of a benchmark's JSON lines to search for; repeatable [text]")
       .settings(ngram)
@@ -67,6 +68,8 @@ int corpus_decontaminate(Words args) {
       .json(json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check("corpus decontaminate");
+  refuse_with_stdout("corpus decontaminate", flags,
+                     {{"--rejects", removed.rejects}, {"--reasons", removed.reasons}, {"--json", json}});
   if (against.empty())
     throw UsageError("quern corpus decontaminate: --against is missing: expected a benchmark file or folder");
   if (fields.empty()) fields = {"text"};
@@ -79,14 +82,16 @@ int corpus_decontaminate(Words args) {
     fmt::print(stderr, "warning: skipped {} of {} items that are shorter than {} words (--min-words)\n",
                index->too_short(), index->items(), shortest);
   const Inputs in = flags.inputs();
-  flags.clear_output(in);
-  const FilterRun run{.make = decontamination_filter(index),
-                      .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", ngram.words, shortest,
-                                                                   minimum, fmt::join(fields, "\n"))),
-                      .scan = flags.scan(),
-                      .rejects = removed.rejects,
-                      .reasons = removed.reasons,
-                      .to = flags.output()};
+  if (!flags.to_stdout()) flags.clear_output(in);
+  FilterRun run{.make = decontamination_filter(index),
+                .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", ngram.words, shortest,
+                                                             minimum, fmt::join(fields, "\n"))),
+                .scan = flags.scan(),
+                .rejects = removed.rejects,
+                .reasons = removed.reasons,
+                .to = {}};
+  if (flags.to_stdout()) return stream_rows(flags, in, run);
+  run.to = flags.output();
   Json j;
   FilterReport r;
   {

@@ -1,53 +1,56 @@
-// quern corpus filter: keeps the documents that pass a filter's rules; the others are written with their reasons.
+// quern corpus filter | extract: keeps the documents that pass a filter's rules, or all; the others are written with their
+// reasons. With --out -, rows go to standard output.
 #include <algorithm>
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
-#include "quern/base/mmap.h"
+#include "quern/base/error.h"
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/stages/filter_stage.h"
 
 namespace quern::cli {
+namespace {
 
-int corpus_filter(Words args) {
-  CorpusFlags flags;
-  std::string &filter = flags.source().filter, &lists = flags.recipe.lists;
-  filter = "zyda";
+using namespace corpus;
+
+struct FilterCommand {
+  std::string verb;
+  CorpusFlags& flags;
   RejectFlags removed;
   bool json = false;
-  Args a("corpus filter", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)");
-  flags.declare(a);
-  flags.declare_checkpoints(a);
-  flags.declare_filter(a);
-  a.settings(removed).json(json, Args::kCounts);
-  if (!a.parse(args)) return 0;
-  flags.check("corpus filter");
-  if (filter == "none") throw UsageError("quern corpus filter: --filter none removes nothing: name a filter");
-  const corpus::FilterMaker make = corpus::find_filter(filter, lists);
-  const corpus::Inputs in = flags.inputs();
-  const bool fields = std::ranges::any_of(in.files, [](const auto& f) { return f.form != corpus::InputForm::warc; });
-  if (fields && make()->wants_url() && flags.source().url_field.empty())
+
+  int run(const FilterMaker& make) const;
+};
+
+int FilterCommand::run(const FilterMaker& make) const {
+  const std::string &filter = flags.source().filter, &lists = flags.recipe.lists;
+  refuse_with_stdout(verb, flags, {{"--rejects", removed.rejects}, {"--reasons", removed.reasons}, {"--json", json}});
+  const Inputs in = flags.inputs();
+  const bool fields = std::ranges::any_of(in.files, [](const auto& f) { return f.form != InputForm::warc; });
+  if (fields && make && make()->wants_url() && flags.source().url_field.empty())
     throw UsageError(
-        fmt::format("quern corpus filter: --filter {} needs --url-field: name the field with the URL", filter));
+        fmt::format("quern {}: --filter {} needs --url-field: name the field with the URL", verb, filter));
+  FilterRun run{.make = make,
+                .what = fmt::format("{} {}", filter, lists),
+                .scan = flags.scan(),
+                .rejects = removed.rejects,
+                .reasons = removed.reasons,
+                .to = {}};
+  if (flags.to_stdout()) return stream_rows(flags, in, run);
+  run.to = flags.output();
   flags.clear_output(in);
-  const corpus::FilterRun run{.make = make,
-                              .what = fmt::format("{} {}", filter, lists),
-                              .scan = flags.scan(),
-                              .rejects = removed.rejects,
-                              .reasons = removed.reasons,
-                              .to = flags.output()};
   Json j;
-  corpus::FilterReport r;
+  FilterReport r;
   {
     Progress progress;
-    r = corpus::filter_corpus(
+    r = filter_corpus(
         in, run, [&](uint64_t done, uint64_t total) { progress.share("filter", done, total); },
-        [&](const corpus::FilterReport& report) {
+        [&](const FilterReport& report) {
           j = report.json();
-          j.set("filter", filter), j.set("lists", lists), j.set("inputs", corpus::inputs_json(in, report.scan.read));
-          j = corpus::write_manifest(flags.out, j);
+          j.set("filter", filter), j.set("lists", lists), j.set("inputs", inputs_json(in, report.scan.read));
+          j = write_manifest(flags.out, j);
         });
   }
   report_resuming(flags.out, r.went_on);
@@ -58,10 +61,41 @@ int corpus_filter(Words args) {
     return status;
   }
   fmt::print("{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
-  for (size_t i = 0; i < r.rules.size(); ++i)
-    if (r.rule_any[i] > 0)
-      fmt::print("  {:<20} {:>9} failed it first, {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
+  print_rules(r, stdout);
   return status;
+}
+
+}  // namespace
+
+int corpus_filter(Words args) {
+  CorpusFlags flags;
+  flags.source().filter = "zyda";
+  FilterCommand command{.verb = "corpus filter", .flags = flags, .removed = {}};
+  Args a(command.verb, "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)");
+  flags.declare(a);
+  flags.declare_checkpoints(a);
+  flags.declare_stream(a);
+  flags.declare_filter(a);
+  a.settings(command.removed).json(command.json, Args::kCounts);
+  if (!a.parse(args)) return 0;
+  flags.check(command.verb);
+  if (flags.source().filter == "none")
+    throw UsageError(
+        "quern corpus filter: --filter none removes nothing: name a filter, or use quern corpus extract");
+  return command.run(find_filter(flags.source().filter, flags.recipe.lists));
+}
+
+int corpus_extract(Words args) {
+  CorpusFlags flags;
+  FilterCommand command{.verb = "corpus extract", .flags = flags, .removed = {}};
+  Args a(command.verb, "write documents as JSON lines: the main text of web pages, the rows of tables");
+  flags.declare(a);
+  flags.declare_checkpoints(a);
+  flags.declare_stream(a);
+  a.json(command.json, Args::kCounts);
+  if (!a.parse(args)) return 0;
+  flags.check(command.verb);
+  return command.run({});
 }
 
 }  // namespace quern::cli

@@ -8,7 +8,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/stages/convert.h"
 #include "quern/corpus/stages/mix.h"

@@ -1,9 +1,13 @@
 #include "apps/quern/corpus/corpus_flags.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 
+#include "apps/quern/cli/progress.h"
 #include "quern/base/error.h"
 #include "quern/corpus/stages/corpus_build.h"
 
@@ -54,6 +58,11 @@ void CorpusFlags::declare(Args& a) {
   a.flag("--out DIR", out, "output folder").settings(overwriting).settings(recipe.write);
 }
 
+void CorpusFlags::declare_stream(Args& a) {
+  streams = true;
+  a.note("With --out -, rows go to standard output as JSON lines, and what is said to standard error.");
+}
+
 void CorpusFlags::declare_checkpoints(Args& a) {
   a.flag("--checkpoint-mib MIB", checkpoint_mib,
          "save progress after every N MiB of input, so that a killed run can resume")
@@ -85,12 +94,14 @@ void CorpusFlags::check_reading(const std::string& verb) const {
 void CorpusFlags::check(const std::string& verb) const {
   check_reading(verb);
   if (out.empty()) throw UsageError(fmt::format("quern {}: --out is missing: expected a folder", verb));
+  if (to_stdout() && !streams)
+    throw UsageError(fmt::format("quern {}: --out -: this stage writes a folder, not one stream of rows", verb));
   check_ranges(verb, list_settings(recipe.write));
 }
 
 corpus::Inputs CorpusFlags::inputs() const {
-  corpus::Inputs in = corpus::find_inputs(words, source().form, "", out);
-  if (!out.empty()) corpus::refuse_input_folder(words, in, out, "--out");
+  corpus::Inputs in = corpus::find_inputs(words, source().form, "", to_stdout() ? "" : out);
+  if (!out.empty() && !to_stdout()) corpus::refuse_input_folder(words, in, out, "--out");
   return in;
 }
 
@@ -108,6 +119,37 @@ corpus::StageOutput CorpusFlags::output() const {
   corpus::StageOutput to = recipe.write.output(out);
   to.checkpoint_bytes = static_cast<uint64_t>(checkpoint_mib) << 20;
   return to;
+}
+
+void print_rules(const corpus::FilterReport& r, std::FILE* to) {
+  for (size_t i = 0; i < r.rules.size(); ++i)
+    if (r.rule_any[i] > 0)
+      fmt::print(to, "  {:<20} {:>9} failed it first, {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
+}
+
+void refuse_with_stdout(const std::string& verb, const CorpusFlags& flags, AskedFlags asked) {
+  for (const auto& [flag, given] : asked)
+    if (flags.to_stdout() && given)
+      throw UsageError(fmt::format("quern {}: {} needs an output folder, and --out - has none", verb, flag));
+}
+
+int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus::FilterRun& run) {
+  corpus::FilterReport r;
+  const auto put = [](std::string_view lines) {
+    if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size())
+      fail("cannot write to standard output: {}", std::strerror(errno));
+  };
+  {
+    Progress progress;
+    r = corpus::filter_lines(in, run, put,
+                             [&](uint64_t done, uint64_t total) { progress.share("filter", done, total); });
+  }
+  if (std::fflush(stdout) != 0) fail("cannot write to standard output: {}", std::strerror(errno));
+  warn_about_idle(r.idle_rules);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
+  fmt::print(stderr, "{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
+  print_rules(r, stderr);
+  return status;
 }
 
 void report_resuming(const std::string& out, const corpus::ResumeInfo& w) {
@@ -147,6 +189,14 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);
+  if (read.truncated > 0)
+    fmt::print(stderr, "warning: {} documents were cut short where they were stored, the first is {}\n",
+               read.truncated, read.first_truncated);
+  if (!read.types.empty())
+    fmt::print(stderr, "left out {} records that are no web pages: {}\n",
+               read.problems[static_cast<int>(RecordProblem::other_type)], corpus::types_in_words(read));
+  if (const uint64_t empty = read.problems[static_cast<int>(RecordProblem::empty_page)]; empty > 0)
+    fmt::print(stderr, "left out {} web pages without main text\n", empty);
   if (read.mended > 0)
     fmt::print(stderr,
                "warning: fixed {} JSON records that Python wrote: NaN and Infinity became null, halves of surrogate "

@@ -1,10 +1,13 @@
 // What the sub-verbs of quern corpus share: flags for reading inputs, and warnings about skipped records. The flags are
 // made from the recipe's settings (corpus_settings.h).
 #pragma once
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/quern/cli/args.h"
+#include "quern/corpus/stages/filter_stage.h"
 #include "quern/corpus/stages/recipe.h"
 
 namespace quern::cli {
@@ -18,6 +21,8 @@ struct RejectFlags {
     v("reasons", reasons, "write reasons.jsonl: why each removed document was removed");
   }
 };
+
+void print_rules(const corpus::FilterReport& r, std::FILE* to);
 
 struct OverwriteFlag {
   bool overwrite = false;
@@ -36,21 +41,31 @@ struct CorpusFlags {
   std::vector<std::string> words;
   std::string out;
   OverwriteFlag overwriting;
+  bool streams = false;  // --out - is possible
   int64_t checkpoint_mib = static_cast<int64_t>(corpus::StageOutput().checkpoint_bytes >> 20);
 
   corpus::SourceSettings& source() { return recipe.source[0]; }
   const corpus::SourceSettings& source() const { return recipe.source[0]; }
   void declare(Args& a);
-  void declare_reading(Args& a);              // without --out and how it is written
-  void declare_checkpoints(Args& a);          // for stages that resume after a kill
-  void declare_filter(Args& a);               // by name, and its word lists
-  void check(const std::string& verb) const;  // throws UsageError
+  void declare_reading(Args& a);                 // without --out and how it is written
+  bool to_stdout() const { return out == "-"; }  // rows as JSON lines instead of a folder
+  void declare_stream(Args& a);                  // for stages that can write there
+  void declare_checkpoints(Args& a);             // for stages that resume after a kill
+  void declare_filter(Args& a);                  // by name, and its word lists
+  void check(const std::string& verb) const;     // throws UsageError
   void check_reading(const std::string& verb) const;
   corpus::Inputs inputs() const;
   void clear_output(const corpus::Inputs& in) const;  // of an earlier run, where that was asked for
   corpus::ScanOptions scan() const;
   corpus::StageOutput output() const;
 };
+
+// The stage with --out -: rows go to standard output, and what is said to stderr. Returns the exit status.
+[[nodiscard]] int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus::FilterRun& run);
+
+// Throws UsageError when something is asked for that needs a folder.
+using AskedFlags = std::initializer_list<std::pair<const char*, bool>>;
+void refuse_with_stdout(const std::string& verb, const CorpusFlags& flags, AskedFlags asked);
 
 // Throws UsageError naming the flag: "quern corpus mix: --shard-mib 0: expected 1 or more".
 void check_ranges(const std::string& verb, const std::vector<SettingInfo>& settings);

@@ -38,6 +38,7 @@ DedupDecisions decide(const DedupJob& job, RunFolder& folder) {
 DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const std::filesystem::path& out,
                         const std::function<void(const DedupProgress&)>& progress,
                         const std::function<void(const DedupReport&)>& finish, comm::Communicator* ranks) {
+  refuse_pipes(inputs);
   const DedupJob job(inputs, config, out, Ranks(ranks), progress);
   RunFolder folder(out, job.identity(), job.ranks, kNames);
   if (folder.state().is_null() && job.ranks.first()) list_index(out, config.save_index);

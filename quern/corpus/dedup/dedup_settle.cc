@@ -3,7 +3,7 @@
 #include <map>
 
 #include "quern/corpus/dedup/dedup_stages.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/sketch/similarity.h"
 
 namespace quern::corpus {

@@ -6,7 +6,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/dedup_stages.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/run/pipeline.h"
 #include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/io/spill.h"
 
 namespace quern::corpus {

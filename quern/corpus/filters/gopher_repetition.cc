@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "quern/corpus/filters/filter_makers.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/text/text_pieces.h"
 #include "quern/text/unicode/utf8.h"
 

@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/data/shuffle.h"
 
 namespace quern::corpus {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 
 namespace quern::corpus {
 namespace {

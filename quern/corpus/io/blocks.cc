@@ -1,11 +1,10 @@
 #include "quern/corpus/io/blocks.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cstring>
 
 #include "quern/base/error.h"
+#include "quern/corpus/io/csv.h"
 #include "quern/corpus/io/parquet.h"
 
 namespace quern::corpus {
@@ -13,28 +12,6 @@ namespace {
 
 constexpr size_t kFill = size_t{1} << 20;
 constexpr size_t kMaxRecordHead = size_t{64} << 10;
-
-bool same_word(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-         });
-}
-
-// The value of a header line of a WARC record, or nothing.
-std::string_view record_field(std::string_view head, std::string_view name) {
-  for (size_t at = 0; at < head.size();) {
-    const size_t end = std::min(head.find("\r\n", at), head.size());
-    const std::string_view line = head.substr(at, end - at);
-    const size_t colon = line.find(':');
-    if (colon != line.npos && same_word(line.substr(0, colon), name)) {
-      std::string_view v = line.substr(colon + 1);
-      while (!v.empty() && v.front() == ' ') v.remove_prefix(1);
-      return v;
-    }
-    at = end + 2;
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -45,7 +22,10 @@ std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.fil
 
 std::unique_ptr<ByteStream> BlockReader::open_file() const {
   const InputFile& f = inputs_.files[file_];
-  return f.form == InputForm::parquet ? open_parquet(f.path) : open_bytes(f.path, hash_);
+  if (f.form == InputForm::parquet) return open_parquet(f.path);
+  std::unique_ptr<ByteStream> bytes = f.pipe ? read_pipe(f.pipe, f.path, hash_) : open_bytes(f.path, hash_);
+  if (!is_table(f.form)) return bytes;
+  return csv_as_json(std::move(bytes), f.path, f.form == InputForm::tsv ? '\t' : ',', policy_.max_row);
 }
 
 void BlockReader::open() {
@@ -139,9 +119,12 @@ bool BlockReader::next(Block& block) {
     switch (inputs_.files[file_].form) {
       case InputForm::jsonl:
       case InputForm::parquet:
+      case InputForm::csv:
+      case InputForm::tsv:
         more = take_lines(block);
         break;
       case InputForm::text:
+      case InputForm::html:
         more = take_text(block);
         break;
       case InputForm::warc:
@@ -251,10 +234,15 @@ bool BlockReader::take_text(Block& block) {
 
 // One WARC record: head lines, a blank line, Content-Length bytes, a blank line.
 bool BlockReader::take_records(Block& block) {
-  auto give_up = [&](const std::string& why) {
+  auto stop_here = [&](const std::string& why) {
     const std::string what = fmt::format("{}: {}", where(), why);
     if (policy_.stop_on_bad) fail("{}", what);
     damaged_.push_back(what);
+    return false;
+  };
+  auto give_up = [&](const std::string& why) {  // the record counts
+    stop_here(why);
+    block.rows.push_back(row(RecordProblem::cut, block.bytes.size(), block.bytes.size()));
     return false;
   };
   auto skip = [&](uint64_t n) {  // false when the file ends first
@@ -276,36 +264,34 @@ bool BlockReader::take_records(Block& block) {
     if (tail_.size() - tail_at_ > kMaxRecordHead) return give_up("a WARC record's head is longer than 64 KiB");
     if (!fill()) return give_up("the file ends inside a WARC record's head");
   }
-  const std::string head(tail_.view().substr(tail_at_, stop - tail_at_));
-  if (!std::string_view(head).substr(byte_order_mark(head)).starts_with("WARC/"))
-    return give_up("expected a WARC record");
-  const std::string_view length = record_field(head, "Content-Length");
-  uint64_t n = 0;
-  if (auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), n);
-      error != std::errc{} || end != length.data() + length.size())
-    return give_up("a WARC record without a Content-Length");
+  const std::string bytes(tail_.view().substr(tail_at_, stop - tail_at_));
+  const WarcHead head = read_warc_head(std::string_view(bytes).substr(byte_order_mark(bytes)));
+  if (head.problem) return give_up(head.problem);
   tail_at_ = stop + 4;
-  const std::string_view type = record_field(head, "WARC-Type");
-  const bool text = type == "conversion", page = type == "response" || type == "resource";
-  if (!text || n > policy_.max_row) {
-    if (text)
+  if (head.kind == WarcKind::other || head.length > policy_.max_row) {
+    if (head.kind != WarcKind::other)
       long_row(block, "record");
     else
-      block.rows.push_back(
-          row(page ? RecordProblem::response : RecordProblem::not_text, block.bytes.size(), block.bytes.size()));
-    return skip(n) || give_up("the file ends inside a WARC record");
+      block.rows.push_back(row(RecordProblem::not_text, block.bytes.size(), block.bytes.size()));
+    return skip(head.length) || stop_here("the file ends inside a WARC record");
   }
-  while (tail_.size() - tail_at_ < n)
+  while (tail_.size() - tail_at_ < head.length)
     if (!fill()) return give_up("the file ends inside a WARC record");
-  std::string_view url = record_field(head, "WARC-Target-URI");
-  if (url.starts_with('<') && url.ends_with('>')) url = url.substr(1, url.size() - 2);  // as WARC 1.0 has it
-  const std::string before = fmt::format("{}\n{}\n", url, record_field(head, "WARC-Date"));
-  const size_t base = block.bytes.size() + before.size();
-  block.bytes.append(before);
-  block.bytes.append(tail_.view().substr(tail_at_, n));
-  tail_at_ += n;
-  block.rows.push_back(row(n == 0 ? RecordProblem::blank : RecordProblem::none, base, base + n));
-  block.rows.back().head = before.size();
+  return take_record_body(block, head);
+}
+
+// URL and date come before the body, and the type of a resource as an HTTP response would have it.
+bool BlockReader::take_record_body(Block& block, const WarcHead& head) {
+  const std::string origin = fmt::format("{}\n{}\n", head.url, head.date);
+  block.bytes.append(origin);
+  const size_t begin = block.bytes.size();
+  if (head.kind == WarcKind::resource)
+    block.bytes.append(fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n\r\n", head.type));
+  block.bytes.append(tail_.view().substr(tail_at_, head.length));
+  tail_at_ += head.length;
+  block.rows.push_back(row(head.length == 0 ? RecordProblem::blank : RecordProblem::none, begin, block.bytes.size()));
+  Row& r = block.rows.back();
+  r.head = origin.size(), r.truncated = head.truncated, r.response = head.kind != WarcKind::text;
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Reads records of the inputs in order, in blocks of some MiB. A record is a line of JSONL, a text file, or a WARC
-// record; records are numbered over all inputs, invalid ones too, so that two passes over the same files number alike.
+// Reads records of the inputs in order, in blocks of some MiB. A record is a line of JSONL, a row of CSV, a text file, a web
+// page or a WARC record; records are numbered over all inputs, invalid ones too, so that two passes over the same files number alike.
 // An unreadable record is never dropped silently: it is an Error or, by policy, counted with its reason. Cost: the
 // reader decompresses and finds line ends (about 1 GB/s for zstd); the rest is done by the thread that takes the
 // block.
@@ -10,19 +10,34 @@
 #include <vector>
 
 #include "quern/base/json.h"
-#include "quern/corpus/io/byte_buffer.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_buffer.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/inputs.h"
+#include "quern/corpus/io/warc_record.h"
 
 namespace quern::corpus {
 
-// response: a page as a server sent it, whose text is not extracted.
-enum class RecordProblem : uint8_t { none, blank, bad_json, no_text, bad_utf8, too_long, not_text, cut, response };
-constexpr int kRecordProblems = 9;
+// not_text: what WARC says of itself. other_type: a picture, a redirection, whatever else a server sends. empty_page: without
+// main text.
+enum class RecordProblem : uint8_t {
+  none,
+  blank,
+  bad_json,
+  no_text,
+  bad_utf8,
+  too_long,
+  not_text,
+  cut,
+  other_type,
+  empty_page,
+  bad_body,
+  bad_csv
+};
+constexpr int kRecordProblems = 12;
 const char* record_problem_name(RecordProblem p);
 
 struct ReadPolicy {
-  // An Error: bad JSON, no text field, invalid UTF-8, too long, cut short, a WARC response, and JSON as only Python has
+  // An Error: bad JSON, no text field, invalid UTF-8, too long, cut short, and JSON as only Python has
   // it, which is mended otherwise (mend_json_line).
   bool stop_on_bad = false;
   bool replace_utf8 = false;              // invalid UTF-8 becomes U+FFFD (counted) and the row stays
@@ -35,6 +50,8 @@ struct Row {
   uint64_t row = 0;           // within its file
   size_t begin = 0, end = 0;  // its bytes in Block::bytes
   size_t head = 0;            // bytes right before them: URL and date of a WARC record, each with a line end
+  bool response = false;      // an HTTP response, of a WARC record
+  bool truncated = false;     // by whoever stored it
 };
 
 // Where a reader stands between two blocks: what it takes to go on from there in another process, with the same
@@ -81,6 +98,7 @@ class BlockReader {
   size_t byte_order_mark(std::string_view bytes) const;
   bool take_text(Block& block);
   bool take_records(Block& block);
+  bool take_record_body(Block& block, const WarcHead& head);
   void long_row(Block& block, const char* what);
   Row row(RecordProblem problem, size_t begin, size_t end);
   std::string where() const;
@@ -99,16 +117,26 @@ class BlockReader {
   std::vector<uint64_t> hashes_;
 };
 
-// Whether a record of this kind is lost: a blank line is none, and what WARC says of itself is no document.
+// Whether a record of this kind is lost: a blank line is none, what WARC says of itself is no document, and pictures and
+// pages without text never were text.
 constexpr bool is_bad(RecordProblem p) {
-  return p != RecordProblem::none && p != RecordProblem::blank && p != RecordProblem::not_text;
+  return p != RecordProblem::none && p != RecordProblem::blank && p != RecordProblem::not_text &&
+         p != RecordProblem::other_type && p != RecordProblem::empty_page;
 }
 
 struct FileRows {
-  uint64_t file = 0, documents = 0, bad = 0;
+  uint64_t file = 0, documents = 0, bad = 0, others = 0;  // others: of another type
   template <class V>
   void visit(V& v) {
-    v("file", file), v("documents", documents), v("bad", bad);
+    v("file", file), v("documents", documents), v("bad", bad), v("others", others);
+  }
+};
+struct TypeCount {
+  std::string type;  // "image/png", "HTTP 404"
+  uint64_t rows = 0;
+  template <class V>
+  void visit(V& v) {
+    v("type", type), v("rows", rows);
   }
 };
 struct BadRow {
@@ -124,6 +152,9 @@ struct BadRow {
 struct ReadCounts {
   uint64_t rows = 0, documents = 0, text_bytes = 0;
   uint64_t replaced = 0, mended = 0;  // documents with U+FFFD put in for bytes; from mended JSON
+  uint64_t truncated = 0;             // documents whose end is missing, and is said to be
+  std::string first_truncated;        // "file:row"
+  std::vector<TypeCount> types;       // of the records of another type; the last of many is "others"
   uint64_t problems[kRecordProblems] = {};
   std::vector<BadRow> examples;  // the first few of each of the first few files that have any
   std::vector<FileRows> files;   // ascending; those without documents and bad rows are not there
@@ -131,11 +162,13 @@ struct ReadCounts {
   void visit(V& v) {
     v("rows", rows), v("documents", documents), v("text_bytes", text_bytes), v("replaced", replaced);
     v("json_fixed", mended);
+    v("truncated", truncated), v("first_truncated", first_truncated), v("types", types);
     v("problems", problems), v("examples", examples), v("files", files);
   }
   void add(const ReadCounts& o);
   void example(uint64_t index, const InputFile& file, uint64_t row, const std::string& why);
   void count(uint64_t file, RecordProblem p);
+  void count_type(const std::string& type, uint64_t rows = 1);
   uint64_t bad() const;
   Json json() const;
 
@@ -149,6 +182,7 @@ Json inputs_json(const Inputs& inputs, const ReadCounts& read);
 // The files that hold records and gave no document.
 std::vector<std::string> lost_inputs(const Inputs& inputs, const ReadCounts& read,
                                      const std::vector<std::string>& damaged);
+std::string types_in_words(const ReadCounts& read);  // "12 image/png, 3 HTTP 404"
 // An Error when there are records and none of them is a document: a field's name is wrong, or the format.
 void refuse_when_all_is_lost(const Inputs& inputs, const ReadCounts& read, const std::vector<std::string>& damaged);
 

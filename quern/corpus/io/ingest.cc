@@ -4,7 +4,8 @@
 #include <charconv>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/ascii.h"
+#include "quern/corpus/bytes/ascii.h"
+#include "quern/corpus/io/csv.h"
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
@@ -26,6 +27,8 @@ void append_document(const DocumentView& d, std::string_view text, std::string& 
     lines += fmt::format("{{\"id\":{}", d.id);
     if (!d.url.empty()) lines += ",\"url\":", append_json_string(lines, d.url);
     if (!d.date.empty()) lines += ",\"date\":", append_json_string(lines, d.date);
+    if (!d.mime.empty()) lines += ",\"mime\":", append_json_string(lines, d.mime);
+    if (!d.title.empty()) lines += ",\"title\":", append_json_string(lines, d.title);
     lines += ",\"text\":";
     append_json_string(lines, text);
     lines += '}';
@@ -119,9 +122,10 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
         text.value.starts_with('{') || f.text.find('.') != f.text.npos ? "; nested fields are not supported" : "");
     return false;
   }
-  const auto number = [](const JsonMember& m, double& to) {
+  const auto number = [table = d.table](const JsonMember& m, double& to) {  // a cell of CSV is text
     const char* end = m.value.data() + m.value.size();
-    return m.kind == JsonMember::Kind::number && std::from_chars(m.value.data(), end, to).ptr == end;
+    const bool written = m.kind == JsonMember::Kind::number || (table && m.kind == JsonMember::Kind::string);
+    return written && !m.value.empty() && std::from_chars(m.value.data(), end, to).ptr == end;
   };
   if (!f.score.empty() && !number(score, d.score)) {
     why = fmt::format("member '{}' is not a number", f.score);
@@ -142,9 +146,13 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
   return true;
 }
 
+std::string DocumentReader::place(const Row& row) const {
+  return fmt::format("{}:{}", inputs_.files[row.file].path.string(), row.row + 1);
+}
+
 RecordProblem DocumentReader::bad(const Row& row, RecordProblem p, const std::string& why, ReadCounts& counts) const {
   const InputFile& file = inputs_.files[row.file];
-  if (policy_.stop_on_bad) fail("{}:{}: {}", file.path.string(), row.row + 1, why);
+  if (policy_.stop_on_bad) fail("{}: {}", place(row), why);
   counts.example(row.file, file, row.row, why);
   return p;
 }
@@ -158,6 +166,33 @@ void DocumentReader::read_origin(std::string_view head, DocumentView& d) {
   d.date = head.substr(cut + 1, head.size() - cut - 2);
 }
 
+RecordProblem DocumentReader::read_web_page(const Row& row, std::string_view bytes, DocumentView& d,
+                                            ReadCounts& counts) {
+  read_page(row.response ? PageForm::response : PageForm::html, bytes, policy_.max_row, page_);
+  switch (page_.outcome) {
+    case WebPage::Outcome::text:
+      break;
+    case WebPage::Outcome::empty:
+      return RecordProblem::empty_page;
+    case WebPage::Outcome::other_type:
+      counts.count_type(page_.type);
+      return RecordProblem::other_type;
+    case WebPage::Outcome::damaged:
+      return bad(row, RecordProblem::bad_body, page_.why, counts);
+    case WebPage::Outcome::too_long:
+      return bad(row, RecordProblem::too_long, "decompressed, longer than a row may be", counts);
+  }
+  d.text = page_.text, d.title = page_.title, d.mime = page_.type;
+  if (page_.replaced) {
+    if (policy_.stop_on_bad) return bad(row, RecordProblem::bad_utf8, "not all bytes are of its encoding", counts);
+    d.replaced = true, ++counts.replaced;
+  }
+  if (row.truncated || page_.truncated) {
+    if (counts.truncated++ == 0) counts.first_truncated = place(row);
+  }
+  return RecordProblem::none;
+}
+
 RecordProblem DocumentReader::document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts) {
   const InputFile& file = inputs_.files[row.file];
   d.source = inputs_.source_of(file, d.number);
@@ -168,15 +203,16 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
     case RecordProblem::blank:
     case RecordProblem::not_text:
       return row.problem;
-    case RecordProblem::response:
-      return bad(row, row.problem,
-                 "a WARC response: text is not extracted from HTML; use the WET file, or extract it before", counts);
     default:
       return bad(row, row.problem,
                  row.problem == RecordProblem::cut ? "the file ends inside this record" : "longer than a row may be",
                  counts);
   }
   const std::string_view bytes = block.text(row);
+  if (file.form == InputForm::html || row.response) {
+    read_origin(block.head(row), d);
+    return read_web_page(row, bytes, d, counts);
+  }
   const size_t error = is_ascii(bytes) ? bytes.npos : text::utf8_error(bytes);
   std::string_view sound = bytes;
   if (error != bytes.npos) {
@@ -191,13 +227,17 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
     sound = mended_;
     d.replaced = true;
   }
+  if (is_table(file.form) && sound.starts_with(kBadCsvRow))
+    return bad(row, RecordProblem::bad_csv, std::string(sound.substr(1)), counts);
   if (is_lines(file.form)) {
     std::string why;
     RecordProblem p = RecordProblem::none;
+    d.table = is_table(file.form);
     if (!read_members(sound, d, why, p)) return bad(row, p, why, counts);
   } else {
     d.text = sound;
     read_origin(block.head(row), d);
+    if (row.truncated && counts.truncated++ == 0) counts.first_truncated = place(row);
   }
   if (d.replaced) ++counts.replaced;
   if (d.mended) ++counts.mended;

@@ -1,4 +1,5 @@
-// Converts records to documents: the text field of a JSON line, a whole text file, a WARC record, validated as UTF-8.
+// Converts records to documents: the text field of a JSON line or a CSV row, a whole text file, the main text of a web page,
+// a WARC record, validated as UTF-8.
 // An invalid record has a reason (RecordProblem), is counted, and stops the run or is skipped as the policy says.
 #pragma once
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "quern/corpus/io/blocks.h"
 #include "quern/corpus/io/json_line.h"
+#include "quern/corpus/io/web_page.h"
 
 namespace quern::corpus {
 
@@ -26,17 +28,19 @@ struct DocumentView {
   uint64_t id = 0, number = 0;  // number: of the row, over all inputs
   uint32_t source = 0;
   std::string_view text;
-  std::string_view line;       // the JSON line as it came; empty for other forms
-  std::string_view url, date;  // empty: not known; date: when the page was fetched
-  std::string_view text_raw;   // the text field's value within the line, with its quotes
+  std::string_view line;         // the JSON line as it came; empty for other forms
+  std::string_view url, date;    // empty: not known; date: when the page was fetched
+  std::string_view mime, title;  // of web pages
+  std::string_view text_raw;     // the text field's value within the line, with its quotes
   double score = 0;
   bool label_passes = true;
   bool replaced = false;  // U+FFFD was put in
+  bool table = false;     // a row of CSV, whose cells are strings
   bool mended = false;    // `line` is not quite as it came (mend_json_line)
 };
 
 // The document as a line of output, with `text` for its text: JSON lines keep all their members as they came, other
-// forms become {"id", "url", "date", "text"}, with what is known.
+// forms become {"id", "url", "date", "mime", "title", "text"}, with what is known.
 void append_document(const DocumentView& d, std::string_view text, std::string& lines);
 
 enum class SourceMember { added, same, other };
@@ -75,6 +79,8 @@ class DocumentReader {
   bool read_members(std::string_view line, DocumentView& d, std::string& why, RecordProblem& p);
   bool find_source(const JsonMember& m, const std::string& field, uint32_t& source, std::string& why) const;
   void read_origin(std::string_view head, DocumentView& d);
+  RecordProblem read_web_page(const Row& row, std::string_view bytes, DocumentView& d, ReadCounts& counts);
+  std::string place(const Row& row) const;
   const char* read_json(std::string_view& line, DocumentView& d);
 
   std::vector<FieldMap> fields_;
@@ -82,6 +88,7 @@ class DocumentReader {
   std::vector<JsonMember> members_;
   std::vector<char> scratch_;
   std::string mended_, mended_line_, head_;
+  WebPage page_;
 };
 
 }  // namespace quern::corpus

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "quern/base/error.h"
+#include "quern/corpus/bytes/ascii.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/io/run_manifest.h"
 
@@ -15,24 +16,69 @@ namespace {
 
 namespace fs = std::filesystem;
 
+struct FormName {
+  InputForm form;
+  std::string_view name, endings;  // with blanks around each ending
+};
+constexpr FormName kForms[] = {{InputForm::jsonl, "jsonl", " .jsonl .ndjson .json "},
+                               {InputForm::text, "text", " .txt .text .md .rst "},
+                               {InputForm::html, "html", " .html .htm .xhtml "},
+                               {InputForm::warc, "warc", " .wet .warc "},
+                               {InputForm::parquet, "parquet", " .parquet "},
+                               {InputForm::csv, "csv", " .csv "},
+                               {InputForm::tsv, "tsv", " .tsv .tab "}};
+constexpr const char* kEndings =
+    ".jsonl, .csv, .tsv, .html, .txt, .md, .wet, .warc, each with .gz, .zst, .xz or .bz2, or .parquet";
+constexpr const char* kPdf = "PDF is not read: extract its text before, with pdftotext for example";
+
+std::string lower_ending(const fs::path& name) {
+  std::string end = name.extension().string();
+  for (char& c : end) c = ascii_lower(c);
+  return end;
+}
+
 std::optional<InputForm> form_by_name(const fs::path& path) {
   fs::path name = path.filename();
-  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
-  const std::string end = name.extension().string();
-  if (end == ".jsonl" || end == ".ndjson" || end == ".json") return InputForm::jsonl;
-  if (end == ".txt" || end == ".text" || end == ".md" || end == ".rst") return InputForm::text;
-  if (end == ".wet" || end == ".warc") return InputForm::warc;
-  if (end == ".parquet") return InputForm::parquet;
+  for (const std::string_view packed : {".gz", ".zst", ".xz", ".bz2"})
+    if (lower_ending(name) == packed) {
+      name = name.stem();
+      break;
+    }
+  const std::string end = lower_ending(name);
+  for (const FormName& f : kForms)
+    if (!end.empty() && f.endings.find(" " + end + " ") != f.endings.npos) return f.form;
   return std::nullopt;
 }
 
 std::optional<InputForm> forced_form(const std::string& form) {
   if (form == "auto") return std::nullopt;
-  if (form == "jsonl") return InputForm::jsonl;
-  if (form == "text") return InputForm::text;
-  if (form == "warc") return InputForm::warc;
-  if (form == "parquet") return InputForm::parquet;
-  fail("format '{}': expected auto, jsonl, text, warc or parquet", form);
+  for (const FormName& f : kForms)
+    if (f.name == form) return f.form;
+  fail("format '{}': expected auto, {}", form, form_names());
+}
+
+// What a pipe brings, by its first bytes.
+InputForm form_by_content(const OpenPipe& pipe, const std::string& name) {
+  const std::string begin = unpacked_beginning(pipe.begun);
+  std::string_view first = begin;
+  if (first.starts_with("\xEF\xBB\xBF")) first.remove_prefix(3);
+  first.remove_prefix(std::min(first.find_first_not_of(" \t\r\n"), first.size()));
+  if (first.starts_with("%PDF-")) fail("{}: {}", name, kPdf);
+  if (first.starts_with("WARC/")) return InputForm::warc;
+  if (first.starts_with('{') || first.empty()) return InputForm::jsonl;
+  if (same_ascii_word(first.substr(0, 5), "<html") || same_ascii_word(first.substr(0, 14), "<!doctype html"))
+    return InputForm::html;
+  fail("{}: its first bytes are not those of JSON lines, WARC or HTML: name the format", name);
+}
+
+void add_pipe(Inputs& in, const std::string& name, uint32_t source, std::optional<InputForm> form) {
+  constexpr size_t kLookAhead = size_t{64} << 10;
+  for (const InputFile& f : in.files)
+    if (f.path == name) fail("{} is listed twice among the inputs", name);
+  auto pipe = std::make_shared<OpenPipe>(name, kLookAhead);
+  const InputForm f = form ? *form : form_by_content(*pipe, name);
+  if (f == InputForm::parquet) fail("{}: Parquet is read from files only: its index is at the end", name);
+  in.files.push_back({name, source, f, 0, std::move(pipe)});
 }
 
 uint32_t source_index(Inputs& in, const std::string& name) {
@@ -87,14 +133,12 @@ void add_by_products(const fs::path& folder, const fs::path& own, std::set<fs::p
 void add(Inputs& in, const std::string& path_word, uint32_t source, std::optional<InputForm> form,
          const fs::path& own) {
   const fs::path path(path_word);
+  if (is_pipe(path)) return add_pipe(in, path_word, source, form);
   if (!fs::exists(path)) fail("{}: no such file or folder", path_word);
   if (!fs::is_directory(path)) {
     const std::optional<InputForm> f = form ? form : form_by_name(path);
-    if (!f)
-      fail(
-          "{}: the file extension does not identify its format (.jsonl, .txt, .md, .wet, .warc, each with .gz or "
-          ".zst, or .parquet; CSV is not read: convert it to JSON lines); name the format",
-          path_word);
+    if (!f && lower_ending(path) == ".pdf") fail("{}: {}", path_word, kPdf);
+    if (!f) fail("{}: the file extension does not identify its format ({}); name the format", path_word, kEndings);
     in.files.push_back({path, source, *f, fs::file_size(path)});
     return;
   }
@@ -120,9 +164,7 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
     else
       in.skipped.push_back(e.path().string());
   }
-  if (in.files.size() == before)
-    fail("{}: contains no readable file (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or .parquet)",
-         path_word);
+  if (in.files.size() == before) fail("{}: contains no readable file ({})", path_word, kEndings);
 }
 
 // The paths that a pattern with *, ? or […] stands for, sorted; a path that exists is itself, whatever is in its name.
@@ -153,6 +195,16 @@ uint64_t Inputs::bytes() const {
   return n;
 }
 
+bool Inputs::has_pipe() const {
+  return std::ranges::any_of(files, [](const InputFile& f) { return f.pipe != nullptr; });
+}
+
+std::string form_names() {
+  std::vector<std::string_view> names;
+  for (const FormName& f : kForms) names.push_back(f.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 Json Inputs::json() const {
   Json list = Json::array();
   for (const InputFile& f : files) {
@@ -179,6 +231,13 @@ Inputs find_inputs(std::span<const std::string> words, const std::string& form, 
   return in;
 }
 
+void refuse_pipes(const Inputs& in) {
+  for (const InputFile& f : in.files)
+    if (f.pipe)
+      fail("{}: this stage reads its inputs twice, and a pipe is read once: write it to a file first",
+           f.path.string());
+}
+
 void check_inputs(Inputs& in) {
   std::sort(in.files.begin(), in.files.end(), [](const InputFile& a, const InputFile& b) {
     return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();
@@ -192,7 +251,7 @@ void check_inputs(Inputs& in) {
       if (const std::vector<std::string> left = parquet_columns_left_out(f.path); !left.empty())
         in.notes.push_back(fmt::format("{}: columns left out: {}", f.path.string(), fmt::join(left, ", ")));
   for (const InputFile& f : in.files)
-    if (!seen.insert(fs::weakly_canonical(f.path)).second)
+    if (!seen.insert(f.pipe ? f.path : fs::weakly_canonical(f.path)).second)
       fail("{} is listed twice among the inputs", f.path.string());
   if (in.files.size() > kMaxFiles) fail("{} input files, at most {}", in.files.size(), kMaxFiles);
   if (in.files.empty()) fail("no input files");

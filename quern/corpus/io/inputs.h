@@ -5,23 +5,27 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 
-enum class InputForm { jsonl, text, warc, parquet };
-// Parquet is read as JSON lines.
-constexpr bool is_lines(InputForm f) { return f == InputForm::jsonl || f == InputForm::parquet; }
+enum class InputForm { jsonl, text, html, warc, parquet, csv, tsv };
+// Parquet, CSV and TSV are read as JSON lines.
+constexpr bool is_table(InputForm f) { return f == InputForm::csv || f == InputForm::tsv; }
+constexpr bool is_lines(InputForm f) { return f == InputForm::jsonl || f == InputForm::parquet || is_table(f); }
 
 struct InputFile {
   std::filesystem::path path;
   uint32_t source = 0;
   InputForm form = InputForm::jsonl;
-  uint64_t bytes = 0;  // as it lies on disk
+  uint64_t bytes = 0;                        // as it lies on disk
+  std::shared_ptr<OpenPipe> pipe = nullptr;  // of what can be read once; null: a file
 };
 
 struct Inputs {
@@ -34,10 +38,13 @@ struct Inputs {
   std::vector<uint64_t> source_ends = {};
   uint32_t source_of(const InputFile& file, uint64_t number) const;
   uint64_t bytes() const;
+  bool has_pipe() const;
   Json json() const;
 };
 
-// `form`: "auto" (by the file's ending, .gz and .zst apart) or jsonl, text, warc, parquet.
+std::string form_names();  // "jsonl, text, …"
+// `form`: "auto" (by the file's ending, those of compression apart; standard input, "-", and pipes by what they begin with) or
+// one of form_names().
 // A folder in which a corpus run wrote gives the rows that its manifest lists, and not its by-products (rejects,
 // reasons, the manifest, later stages); one with an unfinished run is an Error, unless it is `own`, the output folder
 // of the run that asks. A file named by itself is read.
@@ -45,6 +52,8 @@ struct Inputs {
 // `source`: names those words that name none, and words are paths only when it is given.
 Inputs find_inputs(std::span<const std::string> words, const std::string& form = "auto",
                    const std::string& source = "", const std::filesystem::path& own = {});
+// An Error when one of them can be read once only, for stages that read twice.
+void refuse_pipes(const Inputs& inputs);
 void check_inputs(Inputs& inputs);  // sorts; no file twice, not too many, not none
 
 constexpr uint64_t document_id(uint32_t source, uint32_t file, uint64_t row) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 

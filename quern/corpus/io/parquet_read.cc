@@ -6,13 +6,13 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/io/brotli.h"
+#include "quern/corpus/bytes/brotli.h"
+#include "quern/corpus/bytes/lz4.h"
+#include "quern/corpus/bytes/snappy.h"
 #include "quern/corpus/io/json_line.h"
-#include "quern/corpus/io/lz4.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/io/parquet_encodings.h"
 #include "quern/corpus/io/parquet_format.h"
-#include "quern/corpus/io/snappy.h"
 
 namespace quern::corpus {
 namespace {

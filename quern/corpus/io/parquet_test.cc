@@ -11,12 +11,12 @@
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
-#include "quern/corpus/io/brotli.h"
+#include "quern/corpus/bytes/brotli.h"
+#include "quern/corpus/bytes/lz4.h"
+#include "quern/corpus/bytes/snappy.h"
 #include "quern/corpus/io/inputs.h"
-#include "quern/corpus/io/lz4.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/io/parquet_encodings.h"
-#include "quern/corpus/io/snappy.h"
 
 namespace quern::corpus {
 namespace {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "quern/base/error.h"
@@ -11,9 +12,11 @@ namespace quern::corpus {
 namespace {
 
 constexpr uint64_t kMaxExamples = 8, kMaxBadFiles = 8;  // of a file; files
+constexpr size_t kMaxTypes = 64;
 
-constexpr const char* kProblemNames[kRecordProblems] = {"none",     "blank",    "bad_json", "no_text", "bad_utf8",
-                                                        "too_long", "not_text", "cut",      "response"};
+constexpr const char* kProblemNames[kRecordProblems] = {"none",       "blank",      "bad_json", "no_text",
+                                                        "bad_utf8",   "too_long",   "not_text", "cut",
+                                                        "other_type", "empty_page", "bad_body", "bad_csv"};
 
 }  // namespace
 
@@ -37,10 +40,13 @@ void ReadCounts::keep(const BadRow& row) {
 void ReadCounts::add(const ReadCounts& o) {
   rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced, mended += o.mended;
   for (int i = 0; i < kRecordProblems; ++i) problems[i] += o.problems[i];
+  truncated += o.truncated;
+  if (first_truncated.empty()) first_truncated = o.first_truncated;
+  for (const TypeCount& t : o.types) count_type(t.type, t.rows);
   for (const BadRow& e : o.examples) keep(e);
   for (const FileRows& f : o.files) {
     FileRows& mine = of_file(f.file);
-    mine.documents += f.documents, mine.bad += f.bad;
+    mine.documents += f.documents, mine.bad += f.bad, mine.others += f.others;
   }
 }
 
@@ -52,8 +58,21 @@ void ReadCounts::count(uint64_t file, RecordProblem p) {
   ++rows, ++problems[static_cast<int>(p)];
   if (p == RecordProblem::none)
     ++documents, ++of_file(file).documents;
+  else if (p == RecordProblem::other_type)
+    ++of_file(file).others;
   else if (is_bad(p))
     ++of_file(file).bad;
+}
+
+void ReadCounts::count_type(const std::string& type, uint64_t n) {
+  auto at = std::ranges::find(types, type, &TypeCount::type);
+  if (at == types.end() && types.size() + 1 >= kMaxTypes) {
+    constexpr const char* kOthers = "others";
+    at = std::ranges::find(types, kOthers, &TypeCount::type);
+    if (at == types.end()) types.push_back({kOthers, 0}), at = types.end() - 1;
+  }
+  if (at == types.end()) types.push_back({type, 0}), at = types.end() - 1;
+  at->rows += n;
 }
 
 uint64_t ReadCounts::bad() const {
@@ -68,6 +87,9 @@ Json ReadCounts::json() const {
   j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
   j.set("json_fixed", static_cast<int64_t>(mended));
   for (int i = 1; i < kRecordProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
+  Json kinds = Json::object();
+  for (const TypeCount& t : types) kinds.set(t.type, static_cast<int64_t>(t.rows));
+  j.set("truncated", static_cast<int64_t>(truncated)), j.set("other_types", std::move(kinds));
   Json list = Json::array();
   for (const BadRow& e : examples) list.push(Json(e.text));
   j.set("examples", std::move(list));
@@ -101,8 +123,20 @@ std::vector<std::string> lost_inputs(const Inputs& inputs, const ReadCounts& rea
   return lost;
 }
 
+std::string types_in_words(const ReadCounts& read) {
+  std::vector<TypeCount> types = read.types;
+  std::ranges::stable_sort(types, std::greater(), &TypeCount::rows);
+  std::vector<std::string> words;
+  for (const TypeCount& t : types) words.push_back(fmt::format("{} {}", t.rows, t.type));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 void refuse_when_all_is_lost(const Inputs& inputs, const ReadCounts& read, const std::vector<std::string>& damaged) {
-  if (read.documents > 0 || (read.bad() == 0 && damaged.empty())) return;
+  if (read.documents > 0) return;
+  if (read.bad() == 0 && damaged.empty()) {
+    if (!read.types.empty()) fail("no web page is in {} input files: {}", inputs.files.size(), types_in_words(read));
+    return;
+  }
   fail("no document could be read from {} input files; {}: {}", inputs.files.size(),
        read.examples.empty() ? "the first damage" : "the first invalid record",
        read.examples.empty() ? damaged[0] : read.examples[0].text);

@@ -9,7 +9,7 @@
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/ingest.h"
 
 namespace quern::corpus {
@@ -157,19 +157,6 @@ TEST_F(DirtyInput, WetRecordsKeepUrlAndDate) {
   EXPECT_EQ(problems(RecordProblem::not_text), 1u);
   write_file(root_ / "b.wet", warc("conversion", "WARC-Target-URI: http://\xFF.org/\r\n", "one"));
   EXPECT_EQ(read("b.wet"), "{\"id\":0,\"url\":\"http://\xEF\xBF\xBD.org/\",\"text\":\"one\"}\n");
-}
-
-TEST_F(DirtyInput, ResponsesAreCounted) {
-  write_file(root_ / "a.warc", warc("warcinfo", "", "x") + warc("request", "", "GET /") +
-                                   warc("response", "", "HTTP/1.1 200 OK\r\n\r\n<p>text</p>") +
-                                   warc("metadata", "", "y") + warc("resource", "", "z"));
-  EXPECT_EQ(read("a.warc"), "");
-  EXPECT_EQ(problems(RecordProblem::response), 2u);
-  EXPECT_EQ(problems(RecordProblem::not_text), 3u);
-  ASSERT_EQ(counts_.examples.size(), 2u);
-  EXPECT_NE(counts_.examples[0].text.find("a.warc:3: a WARC response"), std::string::npos);
-  EXPECT_NE(message_of([&] { read("a.warc", {.stop_on_bad = true}); }).find("a.warc:3: a WARC response"),
-            std::string::npos);
 }
 
 }  // namespace

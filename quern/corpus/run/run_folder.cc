@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -14,7 +15,7 @@
 #include "quern/base/error.h"
 #include "quern/base/file_lock.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/io/run_manifest.h"
 
 namespace quern::corpus {
@@ -79,9 +80,12 @@ void collect_files(const fs::path& manifest, std::vector<fs::path>& files, std::
 
 std::string run_identity(const Inputs& inputs, const std::string& what) {
   std::string all = what;
-  for (const InputFile& f : inputs.files)
-    all += fmt::format("\n{} {} {} {}", inputs.sources[f.source], fs::absolute(f.path).string(), f.bytes,
-                       fs::last_write_time(f.path).time_since_epoch().count());
+  for (const InputFile& f : inputs.files) {
+    all += fmt::format("\n{} {} {} ", inputs.sources[f.source], fs::absolute(f.path).string(), f.bytes);
+    // What a pipe brings is not there again: no other process goes on with it.
+    all += f.pipe ? fmt::format("{} {}", ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count())
+                  : fmt::format("{}", fs::last_write_time(f.path).time_since_epoch().count());
+  }
   if (!inputs.source_ends.empty())
     all += fmt::format("\n{} {}", fmt::join(inputs.sources, " "), fmt::join(inputs.source_ends, " "));
   return fmt::format("{:016x}", content_hash(all).low);

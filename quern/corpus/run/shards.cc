@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/run/run_folder.h"
 

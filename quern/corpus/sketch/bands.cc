@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 
 namespace quern::corpus {
 namespace {

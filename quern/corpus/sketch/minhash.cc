@@ -4,7 +4,7 @@
 
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/sketch/minhash_simd.h"
 
 namespace quern::corpus {

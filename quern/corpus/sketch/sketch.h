@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quern/base/config.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/sketch/bands.h"
 #include "quern/corpus/sketch/permutations.h"
 #include "quern/corpus/text/text_normalizer.h"

@@ -8,7 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/dedup/html_report.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 
 namespace quern::corpus {
 namespace {

@@ -23,12 +23,12 @@ struct SourceSettings {
   void visit(V& v) {
     v("name", name, "name of the source; of two duplicates, the one from the earlier source is kept", {.flag = ""});
     v("paths", paths, "input files and folders", {.flag = ""});
-    v("form", form, "input format: auto (by file name), jsonl, text, warc or parquet", {.value = "FORMAT"});
-    v("text_field", text_field, "field of a JSON line that holds the text", {.value = "NAME"});
+    v("form", form, "input format: auto (by file name, or what a pipe begins with), jsonl, text, html, warc, parquet, csv or tsv", {.value = "FORMAT"});
+    v("text_field", text_field, "field of a JSON line or column of a table that holds the text", {.value = "NAME"});
     v("filter", filter, filter_help(), {.value = "NAME"});
     v("score_field", score_field, "field with a number: of two duplicates, keep the one with the higher number",
       {.value = "NAME"});
-    v("url_field", url_field, "field of a JSON line that holds the URL of the document", {.value = "NAME"});
+    v("url_field", url_field, "field of a JSON line or column of a table that holds the URL of the document", {.value = "NAME"});
     v("label_field", label_field, "field with a label that decides whether a document may be in the corpus",
       {.flag = ""});
     v("label_equals", label_equals, "the label must be this text", {.flag = ""});

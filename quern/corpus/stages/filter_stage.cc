@@ -8,7 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/base/stopwatch.h"
 #include "quern/corpus/filters/filters.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/shards.h"
@@ -21,10 +21,14 @@ struct Sieve {
   int level;
 };
 
-struct Sifted {  // one block's
-  std::string kept, rejected, kept_frame, rejected_frame, reasons;
-  uint64_t kept_bytes = 0, rejected_bytes = 0;
+struct SiftedLines {  // one block's
+  std::string kept, rejected, reasons;
   FilterReport counts;
+};
+
+struct Sifted : SiftedLines {
+  std::string kept_frame, rejected_frame;
+  uint64_t kept_bytes = 0, rejected_bytes = 0;
   void pack(const Sieve& s) {
     kept_bytes = kept.size(), rejected_bytes = rejected.size();
     if (!kept.empty()) zstd_frame(kept, s.level, kept_frame);
@@ -34,10 +38,11 @@ struct Sifted {  // one block's
 };
 
 void sift(const DocumentView& d, const FilterRun& run, const std::vector<std::string>& rules, Sieve& sieve,
-          Sifted& out) {
+          SiftedLines& out) {
   FilterReport& r = out.counts;
   if (r.rule_any.empty()) r.rule_first.resize(rules.size()), r.rule_any.resize(rules.size());
-  const FilterResult j = sieve.filter->apply_page(d.text, d.url);
+  FilterResult j{.failing = 0, .text = d.text};
+  if (sieve.filter) j = sieve.filter->apply_page(d.text, d.url);
   for (uint64_t bits = j.failing; bits; bits &= bits - 1) ++r.rule_any[static_cast<size_t>(__builtin_ctzll(bits))];
   if (j.keep()) {
     ++r.kept, r.changed += j.changed, r.kept_bytes += j.text.size();
@@ -57,6 +62,18 @@ void sift(const DocumentView& d, const FilterRun& run, const std::vector<std::st
 void add(const FilterReport& o, FilterReport& r) {
   r.kept += o.kept, r.rejected += o.rejected, r.changed += o.changed, r.kept_bytes += o.kept_bytes;
   for (size_t i = 0; i < o.rule_any.size(); ++i) r.rule_first[i] += o.rule_first[i], r.rule_any[i] += o.rule_any[i];
+}
+
+std::unique_ptr<DocumentFilter> made(const FilterRun& run) { return run.make ? run.make() : nullptr; }
+
+FilterReport empty_report(const FilterRun& run) {
+  FilterReport r;
+  if (const std::unique_ptr<DocumentFilter> one = made(run)) {  // its rules may be its own
+    for (const char* rule : one->rules()) r.rules.emplace_back(rule);
+    for (const char* rule : one->idle_rules()) r.idle_rules.emplace_back(rule);
+  }
+  r.rule_first.resize(r.rules.size()), r.rule_any.resize(r.rules.size());
+  return r;
 }
 
 // With the mode of a new file: the progress of a run is its owner's alone.
@@ -87,19 +104,15 @@ Json FilterReport::json() const {
 
 FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const ScanProgress& progress,
                            const std::function<void(const FilterReport&)>& finish) {
-  QUERN_CHECK(run.make && !run.what.empty());
+  QUERN_CHECK(!run.what.empty());
   const Stopwatch watch;
   const StageOutput& to = run.to;
   refuse_finished(to.folder);
-  FilterReport total;
-  const std::unique_ptr<DocumentFilter> one = run.make();  // its rules may be its own
-  for (const char* r : one->rules()) total.rules.emplace_back(r);
-  for (const char* r : one->idle_rules()) total.idle_rules.emplace_back(r);
+  FilterReport total = empty_report(run);
   StageRun stage(to.folder, inputs,
                  fmt::format("filter 1 {} {} {} {} {} {}", run.what, fmt::join(total.rules, ","), run.scan.text(),
                              run.rejects, run.reasons, to.text()),
                  to.checkpoint_bytes);
-  total.rule_first.resize(total.rules.size()), total.rule_any.resize(total.rules.size());
   total.went_on = stage.went_on();
   ShardPosition kept, rejected;
   uint64_t reason_bytes = 0;
@@ -115,7 +128,7 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
   total.scan = scan_documents<Sieve, Sifted>(
       inputs, run.scan,
       [&] {
-        return Sieve{run.make(), to.level};
+        return Sieve{made(run), to.level};
       },
       [&](Sieve& sieve, const DocumentView& d, Sifted& out) { sift(d, run, total.rules, sieve, out); },
       [&](Sifted&& s) {
@@ -139,6 +152,26 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
   total.seconds = watch.seconds();
   if (finish) finish(total);
   stage.remove();
+  return total;
+}
+
+FilterReport filter_lines(const Inputs& inputs, const FilterRun& run,
+                          const std::function<void(std::string_view)>& put, const ScanProgress& progress) {
+  const Stopwatch watch;
+  FilterReport total = empty_report(run);
+  total.scan = scan_documents<Sieve, SiftedLines>(
+      inputs, run.scan,
+      [&] {
+        return Sieve{made(run), 0};
+      },
+      [&](Sieve& sieve, const DocumentView& d, SiftedLines& out) { sift(d, run, total.rules, sieve, out); },
+      [&](SiftedLines&& s) {
+        put(s.kept);
+        total.bytes_out += s.kept.size();
+        add(s.counts, total);
+      },
+      {progress, {}});
+  total.seconds = watch.seconds();
   return total;
 }
 

@@ -1,8 +1,10 @@
 // Filtering as a separate stage: passed documents as part-*.jsonl.zst, removed ones on request as reject-*.jsonl.zst,
 // reasons on request as reasons.jsonl ({"row", "id", "failing"} per removed document). A killed run can be resumed.
+// Without a filter, all documents pass: inputs of any form become JSON lines.
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/corpus/filters/filter.h"
@@ -36,5 +38,9 @@ struct FilterReport {
 // finish(report): the last thing before the run is forgotten.
 FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const ScanProgress& progress = {},
                            const std::function<void(const FilterReport&)>& finish = {});
+
+// The same without a folder: passed documents as lines, in order. Nothing is saved on the way.
+FilterReport filter_lines(const Inputs& inputs, const FilterRun& run,
+                          const std::function<void(std::string_view)>& put, const ScanProgress& progress = {});
 
 }  // namespace quern::corpus

@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
 #include "quern/base/rng.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/shards.h"
 
@@ -275,6 +275,7 @@ Json MixReport::json() const {
 
 MixReport mix_corpus(const Inputs& inputs, const ScanOptions& o, const MixConfig& c, const ScanProgress& progress,
                      const std::function<void(const MixReport&)>& finish) {
+  refuse_pipes(inputs);
   return MixRun(inputs, o, c, progress).run(finish);
 }
 

@@ -12,7 +12,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "quern/base/threads.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 namespace {

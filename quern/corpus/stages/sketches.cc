@@ -1,6 +1,6 @@
 #include "quern/corpus/stages/sketches.h"
 
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/json_line.h"
 #include "quern/corpus/run/shards.h"
 

@@ -2,8 +2,8 @@
 
 #include "quern/base/error.h"
 #include "quern/corpus/dedup/candidates.h"
-#include "quern/corpus/io/byte_stream.h"
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
 #include "quern/corpus/text/text_pieces.h"
@@ -166,6 +166,7 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
                                  const std::filesystem::path& out, const ScanProgress& progress,
                                  const std::function<void(const RepeatReport&)>& finish) {
   if (c.window < 2 || c.window > 100000) fail("windows of {} words: expected 2 to 100000", c.window);
+  refuse_pipes(inputs);
   refuse_finished(out);
   RunFolder run(out, "spans");
   RepeatReport r;

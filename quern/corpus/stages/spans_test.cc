@@ -11,7 +11,7 @@
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 namespace {

@@ -11,7 +11,7 @@
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/filters/ngram_index.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/stages/mix.h"
 #include "quern/corpus/stages/stats.h"
 

@@ -4,67 +4,28 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
+#include "quern/text/html/entities.h"
 #include "quern/text/unicode/unicode.h"
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
 namespace {
 
-constexpr std::array<const char*, 96> kLatin1 = {
-    "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",    "copy",   "ordf",
-    "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn", "sup2",   "sup3",   "acute",  "micro",
-    "para",   "middot", "cedil",  "sup1",   "ordm",   "raquo",  "frac14", "frac12", "frac34", "iquest", "Agrave",
-    "Aacute", "Acirc",  "Atilde", "Auml",   "Aring",  "AElig",  "Ccedil", "Egrave", "Eacute", "Ecirc",  "Euml",
-    "Igrave", "Iacute", "Icirc",  "Iuml",   "ETH",    "Ntilde", "Ograve", "Oacute", "Ocirc",  "Otilde", "Ouml",
-    "times",  "Oslash", "Ugrave", "Uacute", "Ucirc",  "Uuml",   "Yacute", "THORN",  "szlig",  "agrave", "aacute",
-    "acirc",  "atilde", "auml",   "aring",  "aelig",  "ccedil", "egrave", "eacute", "ecirc",  "euml",   "igrave",
-    "iacute", "icirc",  "iuml",   "eth",    "ntilde", "ograve", "oacute", "ocirc",  "otilde", "ouml",   "divide",
-    "oslash", "ugrave", "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml"};
-
-struct NamedChar {
-  const char* name;
-  char32_t cp;
-};
-constexpr NamedChar kNamed[] = {
-    {"amp", '&'},       {"lt", '<'},        {"gt", '>'},        {"quot", '"'},      {"apos", '\''},
-    {"AMP", '&'},       {"LT", '<'},        {"GT", '>'},        {"QUOT", '"'},      {"hellip", 0x2026},
-    {"mdash", 0x2014},  {"ndash", 0x2013},  {"lsquo", 0x2018},  {"rsquo", 0x2019},  {"sbquo", 0x201A},
-    {"ldquo", 0x201C},  {"rdquo", 0x201D},  {"bdquo", 0x201E},  {"bull", 0x2022},   {"trade", 0x2122},
-    {"euro", 0x20AC},   {"dagger", 0x2020}, {"Dagger", 0x2021}, {"permil", 0x2030}, {"prime", 0x2032},
-    {"Prime", 0x2033},  {"lsaquo", 0x2039}, {"rsaquo", 0x203A}, {"OElig", 0x152},   {"oelig", 0x153},
-    {"Scaron", 0x160},  {"scaron", 0x161},  {"larr", 0x2190},   {"uarr", 0x2191},   {"rarr", 0x2192},
-    {"darr", 0x2193},   {"le", 0x2264},     {"ge", 0x2265},     {"ne", 0x2260},     {"infin", 0x221E},
-    {"alpha", 0x3B1},   {"beta", 0x3B2},    {"gamma", 0x3B3},   {"delta", 0x3B4},   {"lambda", 0x3BB},
-    {"mu", 0x3BC},      {"pi", 0x3C0},      {"sigma", 0x3C3},   {"zwj", 0x200D},    {"zwnj", 0x200C},
-    {"thinsp", 0x2009}, {"ensp", 0x2002},   {"emsp", 0x2003},   {"minus", 0x2212},  {"check", 0x2713},
-};
-
-// What HTML's standard makes of the numbers 0x80–0x9F: the characters of Windows-1252.
-constexpr char32_t kC1[32] = {0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021, 0x2C6,  0x2030, 0x160,
-                              0x2039, 0x152,  0x8D,   0x17D,  0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
-                              0x2013, 0x2014, 0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178};
-
-bool alnum(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 constexpr char32_t kUnknown = 0xffffffff, kNothing = 0xfffffffe;
 
 char32_t numbered(std::string_view digits) {
-  uint32_t base = 10, v = 0;
-  if (!digits.empty() && (digits[0] == 'x' || digits[0] == 'X')) base = 16, digits.remove_prefix(1);
-  if (digits.empty()) return kUnknown;
-  for (char c : digits) {
-    const uint32_t d = c <= '9' ? static_cast<uint32_t>(c - '0') : static_cast<uint32_t>((c | 32) - 'a' + 10);
-    if (d >= base) return kUnknown;
-    v = std::min<uint32_t>(v * base + d, 0x110000);
-  }
+  const std::optional<uint32_t> number = text::reference_number(digits);
+  if (!number) return kUnknown;
+  const uint32_t v = *number;
   if (v == 0 || (v >= 0xD800 && v < 0xE000) || v > 0x10FFFF) return 0xFFFD;
   if (v == 0x0D) return '\r';
-  if (v >= 0x80 && v <= 0x9F) return kC1[v - 0x80];
+  if (v >= 0x80 && v <= 0x9F) return text::windows1252(static_cast<unsigned char>(v));
   const bool control = v < 0x09 || v == 0x0B || (v >= 0x0E && v <= 0x1F) || (v >= 0x7F && v < 0xA0);
   const bool none = (v >= 0xFDD0 && v <= 0xFDEF) || (v & 0xFFFE) == 0xFFFE;
   return control || none ? kNothing : static_cast<char32_t>(v);
@@ -72,20 +33,12 @@ char32_t numbered(std::string_view digits) {
 
 // At '&': the character and the length of the entity, or kUnknown.
 char32_t entity(std::string_view s, size_t& length) {
-  size_t n = 1;
-  const bool number = n < s.size() && s[n] == '#';
-  if (number) ++n;
-  const size_t begin = n;
-  while (n < s.size() && n - begin < 24 && alnum(s[n])) ++n;
-  if (n == begin || n == s.size() || s[n] != ';') return kUnknown;
-  length = n + 1;
-  const std::string_view name = s.substr(begin, n - begin);
-  if (number) return numbered(name);
-  for (size_t i = 0; i < kLatin1.size(); ++i)
-    if (name == kLatin1[i]) return static_cast<char32_t>(0xA0 + i);
-  for (const NamedChar& c : kNamed)
-    if (name == c.name) return c.cp;
-  return kUnknown;
+  const text::CharacterReference r = text::read_reference(s, 0);
+  if (r.bytes == 0) return kUnknown;
+  length = r.bytes;
+  if (r.number) return numbered(r.name);
+  const char32_t c = text::named_character(r.name);
+  return c == 0 ? kUnknown : c;
 }
 
 const char* ligature(char32_t c) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/ascii.h"
+#include "quern/corpus/bytes/ascii.h"
 #include "quern/corpus/text/ascii_words.h"
 #include "quern/corpus/text/char_class.h"
 #include "quern/corpus/text/fix_text.h"

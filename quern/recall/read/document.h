@@ -38,8 +38,6 @@ std::vector<HeadingMark> rst_headings(std::string_view text);
 ReadDocument read_html(std::string_view content);
 ReadDocument read_man(std::string_view content);
 
-// Appends the character that an HTML entity at s[i] == '&' stands for and returns its bytes; 0 when it is none.
-size_t append_entity(std::string_view s, size_t i, std::string& out);
 // Without markup of a line: ` * and the targets of links; runs of white space are one space.
 std::string plain_title(std::string_view line);
 

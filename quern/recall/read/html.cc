@@ -4,172 +4,115 @@
 #include <array>
 
 #include "quern/recall/read/document.h"
-#include "quern/text/unicode/utf8.h"
+#include "quern/text/html/encoding.h"
+#include "quern/text/html/entities.h"
+#include "quern/text/html/scanner.h"
 
 namespace quern::recall {
 namespace {
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out) c = lower(c);
-  return out;
-}
+using text::HtmlTag;
+using text::HtmlToken;
+using text::is_html_space;
+using enum text::HtmlTag;
 
 template <size_t N>
 bool among(const std::array<std::string_view, N>& list, std::string_view x) {
   return std::find(list.begin(), list.end(), x) != list.end();
 }
 
-constexpr std::array<std::string_view, 6> kRaw = {"script", "style", "textarea", "iframe", "noembed", "noframes"};
-constexpr std::array<std::string_view, 7> kNotText = {"nav",    "footer", "svg",   "template",
-                                                      "select", "button", "object"};
+// Elements without text of the page; and those that only lead elsewhere, with all that they hold.
+bool is_raw(HtmlTag t) {
+  return t == script || t == style || t == textarea || t == iframe || t == noembed || t == noframes;
+}
+bool is_not_text(HtmlTag t) {
+  return t == nav || t == footer || t == svg || t == template_ || t == select || t == button || t == object;
+}
 // Names of classes and ids, as generators of documentation and of pages use them.
 constexpr std::array<std::string_view, 22> kNavigation = {
     "headerlink",      "nav",           "navbar",   "navigation", "navheader", "navfooter",
     "breadcrumb",      "breadcrumbs",   "toc",      "contents",   "quickview", "toctree-wrapper",
     "sidebar",         "sphinxsidebar", "related",  "menu",       "footer",    "page-toc",
     "tableofcontents", "toc-box",       "skiplink", "toplang"};
-constexpr std::array<std::string_view, 35> kBlock = {
-    "p",   "div",    "section",    "article", "main",     "header",  "aside",   "ul",    "ol",
-    "li",  "dl",     "dt",         "dd",      "table",    "tr",      "caption", "thead", "blockquote",
-    "pre", "figure", "figcaption", "form",    "fieldset", "hr",      "h1",      "h2",    "h3",
-    "h4",  "h5",     "h6",         "address", "details",  "summary", "center",  "body"};
-constexpr std::array<std::string_view, 14> kVoid = {"br",   "hr",  "img", "input", "meta",   "link",  "area",
-                                                    "base", "col", "wbr", "embed", "source", "track", "param"};
+std::string lowered(std::string_view s) {
+  std::string out(s);
+  for (char& c : out) c = text::html_lower(c);
+  return out;
+}
 
-struct Tag {
-  std::string name;
-  bool closing = false, self_closed = false, navigation = false;
-};
-
-bool leads_elsewhere(std::string_view attribute, std::string_view value) {
-  if (attribute == "role") return lowered(value) == "navigation";
-  if (attribute == "aria-hidden") return lowered(value) == "true";
-  if (attribute == "hidden") return true;
-  if (attribute != "class" && attribute != "id") return false;
-  for (size_t begin = 0; begin < value.size();) {
-    const size_t end = std::min(value.find_first_of(" \t\r\n", begin), value.size());
-    if (end > begin && among(kNavigation, lowered(value.substr(begin, end - begin)))) return true;
+bool leads_elsewhere(const text::HtmlAttribute& a) {
+  const std::string name = lowered(a.name);
+  if (name == "role") return text::same_html_word(a.value, "navigation");
+  if (name == "aria-hidden") return text::same_html_word(a.value, "true");
+  if (name == "hidden") return true;
+  if (name != "class" && name != "id") return false;
+  for (size_t begin = 0; begin < a.value.size();) {
+    const size_t end = std::min(a.value.find_first_of(" \t\r\n", begin), a.value.size());
+    if (end > begin && among(kNavigation, lowered(a.value.substr(begin, end - begin)))) return true;
     begin = end + 1;
   }
   return false;
 }
 
-// The tag at s[i] == '<' behind which a letter or '/' stands; i moves behind it.
-Tag read_tag(std::string_view s, size_t& i) {
-  Tag t;
-  ++i;
-  if (i < s.size() && s[i] == '/') t.closing = true, ++i;
-  while (i < s.size() && s[i] != '>' && s[i] != '/' && !is_space(s[i])) t.name += lower(s[i++]);
-  while (i < s.size() && s[i] != '>') {
-    if (is_space(s[i]) || s[i] == '/') {
-      t.self_closed = s[i] == '/';
-      ++i;
-      continue;
-    }
-    t.self_closed = false;
-    const size_t begin = i;
-    while (i < s.size() && s[i] != '=' && s[i] != '>' && s[i] != '/' && !is_space(s[i])) ++i;
-    const std::string name = lowered(s.substr(begin, i - begin));
-    while (i < s.size() && is_space(s[i])) ++i;
-    std::string_view value;
-    if (i < s.size() && s[i] == '=') {
-      ++i;
-      while (i < s.size() && is_space(s[i])) ++i;
-      const char quote = i < s.size() ? s[i] : '\0';
-      if (quote == '"' || quote == '\'') {
-        const size_t end = std::min(s.find(quote, i + 1), s.size());
-        value = s.substr(i + 1, end - i - 1);
-        i = std::min(end + 1, s.size());
-      } else {
-        const size_t from = i;
-        while (i < s.size() && s[i] != '>' && !is_space(s[i])) ++i;
-        value = s.substr(from, i - from);
-      }
-    } else if (i == begin) {
-      ++i;  // a stray mark
-    }
-    t.navigation = t.navigation || (!t.closing && leads_elsewhere(name, value));
-  }
-  if (i < s.size()) ++i;
-  return t;
-}
-
 class HtmlReader {
  public:
-  explicit HtmlReader(std::string_view s) : s_(s) {}
+  explicit HtmlReader(std::string_view s) : scan_(s) {}
   ReadDocument read() {
-    for (size_t i = 0; i < s_.size();) {
-      const size_t open = std::min(s_.find('<', i), s_.size());
-      if (open > i && skip_depth_ == 0) put_text(s_.substr(i, open - i));
-      i = open;
-      if (i < s_.size()) i = markup(i);
+    for (HtmlToken t = scan_.next(); t.kind != HtmlToken::Kind::end; t = scan_.next()) {
+      if (t.kind == HtmlToken::Kind::text) {
+        if (skip_depth_ == 0 && !raw_) put_text(t.text);
+      } else {
+        raw_ = t.kind == HtmlToken::Kind::open && is_raw(t.tag);
+        if (!is_raw(t.tag)) markup(t);
+      }
     }
     end_heading();
-    while (!d_.text.empty() && is_space(d_.text.back())) d_.text.pop_back();
+    while (!d_.text.empty() && is_html_space(d_.text.back())) d_.text.pop_back();
     std::erase_if(d_.headings, [&](const HeadingMark& h) { return h.title.empty() || h.at >= d_.text.size(); });
     d_.title = plain_title(title_);
     return std::move(d_);
   }
 
  private:
-  size_t behind(size_t i, std::string_view what) const {
-    const size_t at = s_.find(what, i);
-    return at == s_.npos ? s_.size() : at + what.size();
+  bool leaves_out(const HtmlToken& t) const {
+    if (t.self_closed || text::is_void(t.tag) || t.tag == body || t.tag == html) return false;
+    if (is_not_text(t.tag)) return true;
+    for (size_t i = 0; i < t.attributes; ++i)
+      if (leads_elsewhere(scan_.attribute(i))) return true;
+    return false;
   }
-  // What begins at s_[i] == '<'; returns where it ends.
-  size_t markup(size_t i) {
-    if (s_.substr(i, 4) == "<!--") return behind(i + 4, "-->");
-    if (s_.substr(i, 9) == "<![CDATA[") return i + 9;
-    const char next = i + 1 < s_.size() ? s_[i + 1] : ' ';
-    if (next == '!' || next == '?') return behind(i, ">");
-    if (!is_letter(next) && !(next == '/' && i + 2 < s_.size() && is_letter(s_[i + 2]))) {
-      if (skip_depth_ == 0) put_text("<");
-      return i + 1;
-    }
-    const Tag t = read_tag(s_, i);
-    if (!t.closing && among(kRaw, t.name)) return raw_end(i, t.name);
+  void markup(const HtmlToken& t) {
+    const bool closing = t.kind == HtmlToken::Kind::close;
     if (skip_depth_ > 0) {
-      if (t.name == skip_ && !t.self_closed) skip_depth_ += t.closing ? -1 : 1;
-      return i;
+      if (lowered(t.text) == skip_ && !t.self_closed) skip_depth_ += closing ? -1 : 1;
+    } else if (!closing && leaves_out(t)) {
+      skip_ = lowered(t.text), skip_depth_ = 1;
+    } else {
+      tag(t.tag, closing);
     }
-    if (!t.closing && (t.navigation || among(kNotText, t.name)) && !among(kVoid, t.name) && !t.self_closed &&
-        t.name != "body" && t.name != "html") {
-      skip_ = t.name, skip_depth_ = 1;
-      return i;
-    }
-    tag(t);
-    return i;
   }
-  size_t raw_end(size_t i, const std::string& name) const {
-    for (size_t at = s_.find("</", i); at != s_.npos; at = s_.find("</", at + 2))
-      if (lowered(s_.substr(at + 2, name.size())) == name) return behind(at, ">");
-    return s_.size();
-  }
-  void tag(const Tag& t) {
-    if (t.name == "title") {
-      in_title_ = !t.closing;
-    } else if (t.name.size() == 2 && t.name[0] == 'h' && t.name[1] >= '1' && t.name[1] <= '6') {
+  void tag(HtmlTag t, bool closing) {
+    if (t == HtmlTag::title) {
+      in_title_ = !closing;
+    } else if (text::is_heading(t)) {
       end_heading();
       break_to(2);
-      if (!t.closing)
-        heading_ = static_cast<uint32_t>(t.name[1] - '0'), d_.headings.push_back({d_.text.size(), heading_, ""});
-    } else if (t.name == "pre") {
+      heading_ = closing ? 0 : static_cast<uint32_t>(t) - static_cast<uint32_t>(h1) + 1;
+      if (!closing) d_.headings.push_back({d_.text.size(), heading_, ""});
+    } else if (t == pre) {
       break_to(2);
-      pre_ = t.closing ? std::max(0, pre_ - 1) : pre_ + 1;
-    } else if (t.name == "br") {
+      pre_ = closing ? std::max(0, pre_ - 1) : pre_ + 1;
+    } else if (t == br) {
       break_to(1);
-    } else if (t.name == "td" || t.name == "th") {
-      if (!t.closing && !d_.text.empty() && d_.text.back() != '\n') put_space();
-    } else if (among(kBlock, t.name)) {
-      const bool close = t.name == "li" || t.name == "dt" || t.name == "dd" || t.name == "tr";
-      break_to(close ? 1 : 2);
-      if (t.name == "li" && !t.closing) d_.text += "- ";
+    } else if (t == td || t == th) {
+      if (!closing && !d_.text.empty() && d_.text.back() != '\n') put_space();
+    } else if (text::is_block(t) && !is_quiet(t)) {
+      break_to(t == li || t == dt || t == dd || t == tr ? 1 : 2);
+      if (t == li && !closing) d_.text += "- ";
     }
   }
+  // Blocks without lines of their own here.
+  static bool is_quiet(HtmlTag t) { return t == tbody || t == tfoot || t == html || t == option || t == optgroup; }
   void end_heading() {
     if (heading_ == 0) return;
     HeadingMark& h = d_.headings.back();
@@ -177,7 +120,7 @@ class HtmlReader {
     heading_ = 0;
   }
   void put_space() {
-    if (!d_.text.empty() && !is_space(d_.text.back())) d_.text += ' ';
+    if (!d_.text.empty() && !is_html_space(d_.text.back())) d_.text += ' ';
   }
   void break_to(size_t lines) {
     if (d_.text.empty()) return;
@@ -186,57 +129,38 @@ class HtmlReader {
     while (have < d_.text.size() && have < lines && d_.text[d_.text.size() - 1 - have] == '\n') ++have;
     d_.text.append(lines - have, '\n');
   }
-  void put_text(std::string_view text) {
+  void put_text(std::string_view piece) {
     std::string& out = in_title_ ? title_ : d_.text;
-    for (size_t i = 0; i < text.size();) {
-      const char c = text[i];
+    for (size_t i = 0; i < piece.size();) {
+      const char c = piece[i];
       if (c == '&') {
-        if (const size_t n = append_entity(text, i, out); n > 0) {
+        if (const size_t n = text::append_entity(piece, i, out); n > 0) {
           i += n;
           continue;
         }
       }
       ++i;
-      if (pre_ > 0 && !in_title_ ? c == '\r' : is_space(c)) {
-        if (!out.empty() && !is_space(out.back())) out += ' ';
+      if (pre_ > 0 && !in_title_ ? c == '\r' : is_html_space(c)) {
+        if (!out.empty() && !is_html_space(out.back())) out += ' ';
         continue;
       }
       out += c;
     }
   }
 
-  std::string_view s_;
+  text::HtmlScanner scan_;
   ReadDocument d_;
   std::string title_, skip_;
   int skip_depth_ = 0, pre_ = 0;
   uint32_t heading_ = 0;  // the level of the one being read
-  bool in_title_ = false;
+  bool in_title_ = false, raw_ = false;
 };
-
-// Pages from before UTF-8: Latin-1 and Windows-1252 by their declaration.
-std::string decoded(std::string_view s) {
-  constexpr char16_t kUpper[32] = {0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
-                                   0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
-                                   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
-                                   0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
-  std::string out;
-  for (const char c : s) {
-    const auto b = static_cast<unsigned char>(c);
-    text::utf8_append(out, b >= 0x80 && b < 0xA0 ? char32_t{kUpper[b - 0x80]} : char32_t{b});
-  }
-  return out;
-}
 
 }  // namespace
 
 ReadDocument read_html(std::string_view content) {
-  if (text::utf8_error(content) != content.npos) {
-    const std::string head = lowered(content.substr(0, 2048));
-    if (head.find("charset=iso-8859-1") != head.npos || head.find("charset=\"iso-8859-1") != head.npos ||
-        head.find("windows-1252") != head.npos)
-      return HtmlReader(decoded(content)).read();
-  }
-  return HtmlReader(content).read();
+  std::string buffer;
+  return HtmlReader(text::decode_page(content, "", buffer).text).read();
 }
 
 }  // namespace quern::recall

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::recall {

@@ -1,7 +1,7 @@
 // Corpus stage `shorten`: the first `words` words of every document, as part-*.jsonl.zst. The example of
 // docs/corpus/adding-a-filter.md.
 #include "quern/base/config.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/run/shards.h"
 #include "quern/corpus/stages/stage_registry.h"
 

@@ -1,5 +1,5 @@
 // gzip decompression and raw deflate. A file may be several concatenated gzip members, as Common Crawl's are.
-#include "quern/corpus/io/deflate.h"
+#include "quern/corpus/bytes/deflate.h"
 
 #include <zlib.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 namespace {
@@ -77,6 +77,38 @@ class GzipReader : public ByteStream {
 
 std::unique_ptr<ByteStream> decompress_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
   return std::make_unique<GzipReader>(std::move(packed), std::move(file));
+}
+
+Unpacked inflate_some(std::string_view packed, size_t maximum, std::string& out) {
+  constexpr size_t kPiece = size_t{64} << 10;
+  constexpr int kGzipOrZlib = 15 + 32, kRaw = -15;
+  const auto byte = [&](size_t i) { return i < packed.size() ? static_cast<unsigned char>(packed[i]) : 0; };
+  const bool gzip = byte(0) == 0x1F && byte(1) == 0x8B;
+  const bool zlib = (byte(0) & 0x0F) == 8 && (byte(0) << 8 | byte(1)) % 31 == 0;
+  z_stream z{};
+  QUERN_CHECK(inflateInit2(&z, gzip || zlib ? kGzipOrZlib : kRaw) == Z_OK);
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&z, inflateEnd);
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  z.avail_in = static_cast<uInt>(packed.size());
+  out.clear();
+  while (true) {
+    const size_t have = out.size(), room = std::min(kPiece, maximum - have);
+    out.resize(have + room);
+    z.next_out = reinterpret_cast<Bytef*>(out.data() + have);
+    z.avail_out = static_cast<uInt>(room);
+    const int code = inflate(&z, Z_NO_FLUSH);
+    out.resize(have + room - z.avail_out);
+    if (code == Z_STREAM_END) {
+      if (z.avail_in < 2 || z.next_in[0] != 0x1F || z.next_in[1] != 0x8B) return Unpacked::whole;
+      inflateReset(&z);
+    } else if (code != Z_OK && code != Z_BUF_ERROR) {
+      return Unpacked::damaged;
+    } else if (out.size() == maximum) {
+      return Unpacked::too_long;
+    } else if (z.avail_in == 0 && z.avail_out > 0) {
+      return Unpacked::cut;
+    }
+  }
 }
 
 struct Deflater::State {

@@ -1,6 +1,7 @@
-// Tests whether a text is all ASCII, 64 bytes at a time without an early exit inside, so that the compiler vectorizes
-// it.
+// ASCII: whether a text is all of it, 64 bytes at a time without an early exit inside, so that the compiler vectorizes
+// it; words in any case of letters.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -16,6 +17,12 @@ inline bool is_ascii(std::string_view s) {
   unsigned char any = 0;
   for (; i < s.size(); ++i) any |= static_cast<unsigned char>(s[i]);
   return !(any & 0x80);
+}
+
+constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+inline bool same_ascii_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 }  // namespace quern::corpus

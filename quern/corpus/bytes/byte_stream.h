@@ -1,5 +1,5 @@
-// Sequential bytes of an input file: uncompressed, or decompressed from gzip or zstd (recognized by content, not by
-// name), and the zstd writer. Decompression holds one window, however large the file expands; a zstd window above 128
+// Sequential bytes of an input file or of standard input: uncompressed, or decompressed from gzip, zstd, xz or bzip2
+// (recognized by content, not by name), and the zstd writer. Decompression holds one window, however large the file expands; a zstd window above 128
 // MiB is refused.
 #pragma once
 #include <cstddef>
@@ -23,8 +23,26 @@ class ByteStream {
 enum class FileHash { skip, compute };
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, FileHash hash = FileHash::skip);
 
+// Standard input or a named pipe, which can be read once: what was read of it to see what it is comes first.
+struct OpenPipe {
+  int descriptor = -1;
+  std::string begun;
+  bool taken = false;                                              // by read_pipe
+  OpenPipe(const std::filesystem::path& path, size_t look_ahead);  // "-": standard input
+  ~OpenPipe();
+  OpenPipe(const OpenPipe&) = delete;
+  OpenPipe& operator=(const OpenPipe&) = delete;
+};
+std::unique_ptr<ByteStream> read_pipe(std::shared_ptr<OpenPipe> pipe, const std::filesystem::path& name,
+                                      FileHash hash = FileHash::skip);
+bool is_pipe(const std::filesystem::path& path);  // "-", or a file that is no regular one
+// Of compressed bytes, as many as `begun` holds.
+std::string unpacked_beginning(const std::string& begun);
+
 // For open_bytes, one source file a format.
 std::unique_ptr<ByteStream> decompress_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
+std::unique_ptr<ByteStream> decompress_bzip2(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
+std::unique_ptr<ByteStream> decompress_xz(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
 std::unique_ptr<ByteStream> decompress_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
 
 // Packs into FILE.part<pid> and renames when closed; an object that dies unclosed leaves nothing.

@@ -4,8 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "quern/corpus/bytes/deflate.h"
+
 namespace quern::corpus {
 
 void decompress_brotli(std::string_view packed, size_t maximum, std::string& out);
+
+// The same for bytes of the web, of which what came before the end is still good.
+Unpacked decompress_some_brotli(std::string_view packed, size_t maximum, std::string& out);
 
 }  // namespace quern::corpus

@@ -1,5 +1,5 @@
 // The only file that includes xxhash.h.
-#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/bytes/hashing.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

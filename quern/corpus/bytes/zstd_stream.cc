@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "quern/base/error.h"
-#include "quern/corpus/io/byte_buffer.h"
-#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/bytes/byte_buffer.h"
+#include "quern/corpus/bytes/byte_stream.h"
 
 namespace quern::corpus {
 namespace {

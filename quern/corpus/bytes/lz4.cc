@@ -1,4 +1,4 @@
-#include "quern/corpus/io/lz4.h"
+#include "quern/corpus/bytes/lz4.h"
 
 #include <lz4.h>
 

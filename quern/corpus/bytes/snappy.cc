@@ -1,4 +1,4 @@
-#include "quern/corpus/io/snappy.h"
+#include "quern/corpus/bytes/snappy.h"
 
 #include <snappy.h>
 

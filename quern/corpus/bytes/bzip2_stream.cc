@@ -1,0 +1,76 @@
+// bzip2 decompression; the only file that includes bzlib.h. A file may be several concatenated streams, as pbzip2 writes.
+#include <bzlib.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "quern/base/error.h"
+#include "quern/corpus/bytes/byte_stream.h"
+
+namespace quern::corpus {
+namespace {
+
+class Bzip2Reader : public ByteStream {
+ public:
+  Bzip2Reader(std::unique_ptr<ByteStream> packed, std::filesystem::path file)
+      : packed_(std::move(packed)), file_(std::move(file)), buffer_(size_t{1} << 17) {
+    begin();
+  }
+  ~Bzip2Reader() override { BZ2_bzDecompressEnd(&z_); }
+  Bzip2Reader(const Bzip2Reader&) = delete;
+  Bzip2Reader& operator=(const Bzip2Reader&) = delete;
+
+  std::optional<uint64_t> hash() const override { return packed_->hash(); }
+  size_t read(char* to, size_t n) override {
+    n = std::min(n, size_t{1} << 30);
+    z_.next_out = to;
+    z_.avail_out = static_cast<unsigned>(n);
+    while (z_.avail_out == n) {
+      if (damaged_) fail("{}: damaged bzip2 data", file_.string());
+      if (z_.avail_in == 0 && !refill()) {
+        if (between_) return 0;
+        fail("{} is cut short: it ends inside a bzip2 stream", file_.string());
+      }
+      if (between_) {  // another stream
+        BZ2_bzDecompressEnd(&z_);
+        begin();
+      }
+      const int code = BZ2_bzDecompress(&z_);
+      between_ = code == BZ_STREAM_END;
+      damaged_ = code != BZ_OK && !between_;
+      if (damaged_ && z_.avail_out < n) break;  // what came before it first
+    }
+    return n - z_.avail_out;
+  }
+
+ private:
+  void begin() {
+    bz_stream fresh{};
+    fresh.next_in = z_.next_in, fresh.avail_in = z_.avail_in;
+    fresh.next_out = z_.next_out, fresh.avail_out = z_.avail_out;
+    z_ = fresh;
+    QUERN_CHECK(BZ2_bzDecompressInit(&z_, 0, 0) == BZ_OK);
+    between_ = false;
+  }
+  bool refill() {
+    const size_t got = packed_->read(buffer_.data(), buffer_.size());
+    z_.next_in = buffer_.data();
+    z_.avail_in = static_cast<unsigned>(got);
+    return got > 0;
+  }
+
+  std::unique_ptr<ByteStream> packed_;
+  std::filesystem::path file_;
+  std::vector<char> buffer_;
+  bz_stream z_{};
+  bool between_ = true, damaged_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> decompress_bzip2(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
+  return std::make_unique<Bzip2Reader>(std::move(packed), std::move(file));
+}
+
+}  // namespace quern::corpus

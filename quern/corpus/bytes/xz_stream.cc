@@ -1,0 +1,73 @@
+// xz decompression; the only file that includes lzma.h. A file may be several concatenated streams.
+#include <lzma.h>
+
+#include <utility>
+#include <vector>
+
+#include "quern/base/error.h"
+#include "quern/corpus/bytes/byte_stream.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr uint64_t kMemory = uint64_t{512} << 20;  // a dictionary of -9 takes 65 MiB
+
+const char* problem_of(lzma_ret code) {
+  switch (code) {
+    case LZMA_MEMLIMIT_ERROR:
+      return "its dictionary is larger than 512 MiB";
+    case LZMA_OPTIONS_ERROR:
+      return "options that this version does not know";
+    case LZMA_FORMAT_ERROR:
+      return "not an xz stream";
+    default:
+      return "a checksum or a code is wrong";
+  }
+}
+
+class XzReader : public ByteStream {
+ public:
+  XzReader(std::unique_ptr<ByteStream> packed, std::filesystem::path file)
+      : packed_(std::move(packed)), file_(std::move(file)), buffer_(size_t{1} << 17) {
+    QUERN_CHECK(lzma_stream_decoder(&z_, kMemory, LZMA_CONCATENATED) == LZMA_OK);
+  }
+  ~XzReader() override { lzma_end(&z_); }
+  XzReader(const XzReader&) = delete;
+  XzReader& operator=(const XzReader&) = delete;
+
+  std::optional<uint64_t> hash() const override { return packed_->hash(); }
+  size_t read(char* to, size_t n) override {
+    z_.next_out = reinterpret_cast<uint8_t*>(to);
+    z_.avail_out = n;
+    while (z_.avail_out == n && !done_) {
+      if (z_.avail_in == 0 && !ended_) {
+        z_.next_in = buffer_.data();
+        z_.avail_in = packed_->read(reinterpret_cast<char*>(buffer_.data()), buffer_.size());
+        ended_ = z_.avail_in == 0;
+      }
+      if (code_ == LZMA_OK) code_ = lzma_code(&z_, ended_ ? LZMA_FINISH : LZMA_RUN);
+      if (code_ == LZMA_OK) continue;
+      if (z_.avail_out < n) break;  // what came before it first
+      done_ = code_ == LZMA_STREAM_END;
+      if (!done_ && code_ == LZMA_BUF_ERROR) fail("{} is cut short: it ends inside an xz stream", file_.string());
+      if (!done_) fail("{}: damaged xz data: {}", file_.string(), problem_of(code_));
+    }
+    return n - z_.avail_out;
+  }
+
+ private:
+  std::unique_ptr<ByteStream> packed_;
+  std::filesystem::path file_;
+  std::vector<uint8_t> buffer_;
+  lzma_stream z_ = LZMA_STREAM_INIT;
+  lzma_ret code_ = LZMA_OK;
+  bool ended_ = false, done_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> decompress_xz(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
+  return std::make_unique<XzReader>(std::move(packed), std::move(file));
+}
+
+}  // namespace quern::corpus

@@ -1,0 +1,228 @@
+#include "quern/corpus/io/csv.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "quern/base/error.h"
+#include "quern/corpus/io/json_line.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr size_t kPiece = size_t{256} << 10;
+constexpr size_t kMinLimit = size_t{64} << 10;
+
+// One row of `s`: its cells and its bytes, the line end with them. unfinished: it does not end in `s`.
+struct CsvRow {
+  std::vector<std::string> cells;
+  size_t bytes = 0;
+  bool unfinished = false;
+};
+
+class RowParser {
+ public:
+  RowParser(std::string_view s, char separator, bool ended) : s_(s), separator_(separator), ended_(ended) {}
+  void read(CsvRow& row) {
+    row.cells.clear(), row.unfinished = false;
+    while (true) {
+      row.cells.emplace_back();
+      std::string& cell = row.cells.back();
+      if (i_ < s_.size() && s_[i_] == '"' && !read_quoted(cell)) break;
+      read_plain(cell);
+      if (i_ == s_.size()) {
+        row.unfinished = !ended_;
+        row.bytes = i_;
+        return;
+      }
+      if (s_[i_] != separator_) break;
+      ++i_;
+    }
+    row.bytes = line_end(row.unfinished);
+  }
+
+ private:
+  // Behind the opening quote, up to the closing one; false when there is none.
+  bool read_quoted(std::string& cell) {
+    for (++i_;; i_ += 2) {
+      const size_t quote = s_.find('"', i_);
+      cell.append(s_, i_, quote == s_.npos ? s_.npos : quote - i_);
+      i_ = quote;
+      if (quote == s_.npos || (quote + 1 == s_.size() && !ended_)) return false;
+      if (quote + 1 == s_.size() || s_[quote + 1] != '"') break;
+      cell += '"';
+    }
+    ++i_;
+    return true;
+  }
+  void read_plain(std::string& cell) {
+    const char ends[] = {separator_, '\n', '\r'};
+    const size_t end = std::min(s_.find_first_of(std::string_view(ends, sizeof ends), i_), s_.size());
+    cell.append(s_, i_, end - i_);
+    i_ = end;
+  }
+  size_t line_end(bool& unfinished) const {
+    if (i_ == s_.npos) {  // an open quote
+      unfinished = true;
+      return 0;
+    }
+    if (s_[i_] == '\n') return i_ + 1;
+    if (i_ + 1 == s_.size()) {  // \r, of which \n may follow
+      unfinished = !ended_;
+      return i_ + 1;
+    }
+    return i_ + (s_[i_ + 1] == '\n' ? 2 : 1);
+  }
+
+  std::string_view s_;
+  char separator_;
+  bool ended_;
+  size_t i_ = 0;
+};
+
+class CsvReader : public ByteStream {
+ public:
+  CsvReader(std::unique_ptr<ByteStream> csv, std::filesystem::path file, char separator, size_t max_row)
+      : csv_(std::move(csv)), file_(std::move(file)), separator_(separator), max_row_(max_row), limit_(max_row) {}
+
+  std::optional<uint64_t> hash() const override { return csv_->hash(); }
+  size_t read(char* to, size_t n) override {
+    while (out_at_ == out_.size()) {
+      out_.clear(), out_at_ = 0;
+      while (out_.size() < kPiece && next_row()) {
+      }
+      if (!out_.empty()) break;
+      if (damage_) std::rethrow_exception(std::exchange(damage_, nullptr));
+      return 0;
+    }
+    const size_t take = std::min(n, out_.size() - out_at_);
+    std::memcpy(to, out_.data() + out_at_, take);
+    out_at_ += take;
+    return take;
+  }
+
+ private:
+  std::string_view rest() const { return std::string_view(in_).substr(at_); }
+
+  void fill() {  // as much again as is there, so that a long row is looked through a few times only
+    in_.erase(0, at_);
+    at_ = 0;
+    const size_t before = in_.size(), want = std::max(kPiece, before);
+    in_.resize(before + want);
+    size_t got = 0;
+    try {
+      while (got < want) {
+        const size_t some = csv_->read(in_.data() + before + got, want - got);
+        if (some == 0) ended_ = true;
+        if (some == 0) break;
+        got += some;
+      }
+    } catch (const Error&) {
+      damage_ = std::current_exception();
+      ended_ = cut_ = true;
+    }
+    in_.resize(before + got);
+  }
+
+  // Whether there is a row; it lies in row_, or `problem` says why it is none.
+  bool take_row(std::string& problem) {
+    problem.clear();
+    while (true) {
+      if (rest().empty() && !ended_) fill();
+      if (rest().empty()) return false;
+      RowParser(rest(), separator_, ended_).read(row_);
+      if (!row_.unfinished) {
+        const bool open = ended_ && row_.bytes == rest().size() && in_.back() != '\n' && in_.back() != '\r';
+        if (cut_ && open) problem = "the file ends inside this row";
+        at_ += row_.bytes;
+        limit_ = std::min(max_row_, limit_ * 2);
+        return true;
+      }
+      if (ended_ || rest().size() > limit_) {
+        problem = cut_ && !has_line_end() ? "the file ends inside this row" : "a quote that nothing closes";
+        limit_ = std::max(kMinLimit, limit_ / 4);
+        pass_line();
+        return true;
+      }
+      fill();
+    }
+  }
+  bool has_line_end() const { return rest().find('\n') != std::string_view::npos; }
+  void pass_line() {
+    const size_t end = rest().find('\n');
+    at_ = end == std::string_view::npos ? in_.size() : at_ + end + 1;
+  }
+
+  void read_names() {
+    while (rest().size() < 4 && !ended_) fill();
+    if (rest().starts_with("\xEF\xBB\xBF")) at_ += 3;
+    if (rest().starts_with("\xFF\xFE") || rest().starts_with("\xFE\xFF"))
+      fail("{}: the file is UTF-16: convert it to UTF-8", file_.string());
+    std::string problem;
+    if (!take_row(problem)) return;
+    if (!problem.empty()) fail("{}: the row of column names: {}", file_.string(), problem);
+    std::set<std::string> seen;
+    for (std::string& name : row_.cells) {
+      if (name.empty()) name = fmt::format("column{}", &name - row_.cells.data());
+      std::string own = name;
+      for (int i = 1; !seen.insert(own).second; ++i) own = fmt::format("{}.{}", name, i);
+      std::string key;
+      append_json_string(key, own);
+      keys_.push_back(std::move(key));
+    }
+  }
+
+  bool next_row() {
+    try {
+      if (keys_.empty()) read_names();
+    } catch (const Error&) {
+      damage_ = std::current_exception();
+      in_.clear(), at_ = 0, ended_ = true;
+    }
+    std::string problem;
+    if (!take_row(problem)) return false;
+    if (row_.cells.size() == 1 && row_.cells[0].empty() && keys_.size() > 1 && problem.empty()) {
+      out_ += '\n';  // a blank line
+      return true;
+    }
+    if (problem.empty() && row_.cells.size() != keys_.size())
+      problem = fmt::format("{} cells where the first row names {}", row_.cells.size(), keys_.size());
+    if (!problem.empty()) {
+      out_ += kBadCsvRow;
+      out_ += problem;
+    } else {
+      for (size_t i = 0; i < keys_.size(); ++i) {
+        out_ += i == 0 ? '{' : ',';
+        out_ += keys_[i];
+        out_ += ':';
+        append_json_string(out_, row_.cells[i]);
+      }
+      out_ += '}';
+    }
+    out_ += '\n';
+    return true;
+  }
+
+  std::unique_ptr<ByteStream> csv_;
+  std::filesystem::path file_;
+  char separator_;
+  size_t max_row_, limit_;  // bytes of a row; in which a quote must close: fewer after one that did not
+  std::string in_, out_;
+  size_t at_ = 0, out_at_ = 0;
+  bool ended_ = false, cut_ = false;  // cut_: by damage
+  std::exception_ptr damage_;
+  std::vector<std::string> keys_;
+  CsvRow row_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> csv_as_json(std::unique_ptr<ByteStream> csv, const std::filesystem::path& file,
+                                        char separator, size_t max_row) {
+  return std::make_unique<CsvReader>(std::move(csv), file, separator, max_row);
+}
+
+}  // namespace quern::corpus

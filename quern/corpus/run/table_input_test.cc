@@ -1,0 +1,128 @@
+// CSV and TSV as inputs: what Python's csv module and spreadsheets write, and what is wrong with such files.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "quern/base/error.h"
+#include "quern/base/mmap.h"
+#include "quern/base/rng.h"
+#include "quern/base/test_message.h"
+#include "quern/corpus/io/csv.h"
+#include "quern/corpus/io/ingest.h"
+
+namespace quern::corpus {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TableInput : public ::testing::Test {
+ protected:
+  TableInput() : root_(fs::temp_directory_path() / fmt::format("quern-table-{}", ::getpid())) {
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  ~TableInput() override { fs::remove_all(root_); }
+  std::string lines(const std::string& csv, char separator = ',', size_t piece = 1 << 16, size_t max_row = 1 << 20) {
+    write_file(root_ / "a.csv", csv);
+    const auto in = csv_as_json(open_bytes(root_ / "a.csv"), root_ / "a.csv", separator, max_row);
+    std::string all, buffer(piece, ' ');
+    while (const size_t n = in->read(buffer.data(), buffer.size())) all.append(buffer, 0, n);
+    return all;
+  }
+  fs::path root_;
+};
+
+TEST_F(TableInput, Rfc4180) {
+  EXPECT_EQ(lines("text,id\none,1\ntwo,2\n"), "{\"text\":\"one\",\"id\":\"1\"}\n{\"text\":\"two\",\"id\":\"2\"}\n");
+  EXPECT_EQ(lines("text\r\n\"a, \"\"b\"\"\r\nc\"\r\n\"\"\r\nlast"),
+            "{\"text\":\"a, \\\"b\\\"\\r\\nc\"}\n{\"text\":\"\"}\n{\"text\":\"last\"}\n");
+  EXPECT_EQ(lines("\xEF\xBB\xBFtext,b\rone,\r\r,two\r"),
+            "{\"text\":\"one\",\"b\":\"\"}\n\n{\"text\":\"\",\"b\":\"two\"}\n");  // the blank line is one
+  EXPECT_EQ(lines("a\tb\none, \"x\"\t2\n", '\t'), "{\"a\":\"one, \\\"x\\\"\",\"b\":\"2\"}\n");
+  EXPECT_EQ(lines(",text,text,text.1\n0,a,b,c\n"),
+            "{\"column0\":\"0\",\"text\":\"a\",\"text.1\":\"b\",\"text.1.1\":\"c\"}\n");
+  EXPECT_EQ(lines("text\n\"a\"b\"c\n"), "{\"text\":\"ab\\\"c\"}\n");  // as Python reads it
+  EXPECT_EQ(lines(std::string("text\na\0b\n", 9)), "{\"text\":\"a\\u0000b\"}\n");
+  EXPECT_EQ(lines(""), "");
+  EXPECT_EQ(lines("text\n"), "");
+}
+
+TEST_F(TableInput, RowsThatAreNoneAreLines) {
+  EXPECT_EQ(lines("a,b\n1,2,3\n1\n1,2\n"),
+            "!3 cells where the first row names 2\n!1 cells where the first row names 2\n"
+            "{\"a\":\"1\",\"b\":\"2\"}\n");
+  EXPECT_EQ(lines("text\none\n\"two\nthree\nfour\n"),
+            "{\"text\":\"one\"}\n!a quote that nothing closes\n{\"text\":\"three\"}\n{\"text\":\"four\"}\n");
+  const std::string long_cell(600'000, 'x');
+  EXPECT_EQ(lines("text\n\"" + long_cell + "\n\"\nb\n", ',', 1 << 16, 100'000).substr(0, 29),
+            "!a quote that nothing closes\n");
+  EXPECT_NE(message_of([&] { lines("\"text\none\n"); }).find("the row of column names: a quote that nothing closes"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { lines("\xFF\xFEt"); }).find("UTF-16: convert it to UTF-8"), std::string::npos);
+}
+
+// One stray quote in a large file takes one row, and the time stays bounded.
+TEST_F(TableInput, AStrayQuoteLosesOneRow) {
+  std::string csv = "text\n";
+  for (int i = 0; i < 30000; ++i) csv += i == 100 ? "\"stray\n" : fmt::format("row {}\n", i);
+  const std::string out = lines(csv);
+  EXPECT_EQ(std::ranges::count(out, '\n'), 30000);
+  EXPECT_EQ(std::ranges::count(out, '!'), 1);
+}
+
+// Random tables come back as they are, whatever is asked for at a time.
+TEST_F(TableInput, AnyTable) {
+  Rng rng(3);
+  constexpr const char* kPieces[] = {"a", "word ", ",", "\"", "\n", "\r\n", "\t", "é", "", "\\", "{"};
+  for (int round = 0; round < 50; ++round) {
+    std::string csv = "x,y\n", expected;
+    for (int r = 0; r < 40; ++r) {
+      std::string cells[2];
+      for (std::string& cell : cells) {
+        for (uint64_t k = rng.below(5); k > 0; --k) cell += kPieces[rng.below(std::size(kPieces))];
+        std::string quoted = "\"";
+        for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+        const bool plain = cell.find_first_of("\",\r\n") == cell.npos && rng.below(2) == 0;
+        csv += (plain ? cell : quoted + "\"") + (&cell == cells ? "," : r % 2 == 0 ? "\n" : "\r\n");
+      }
+      expected += "{\"x\":";
+      append_json_string(expected, cells[0]);
+      expected += ",\"y\":";
+      append_json_string(expected, cells[1]);
+      expected += "}\n";
+    }
+    for (const size_t piece : {size_t{1}, size_t{13}, size_t{1} << 16})
+      EXPECT_EQ(lines(csv, ',', piece), expected) << csv;
+  }
+}
+
+TEST_F(TableInput, IsReadAsDocuments) {
+  write_file(root_ / "b.csv", "id,body,score\n1,one,0.5\n2,two\n\n3,\xFF,2\n4,four,x\n");
+  const Inputs in = find_inputs(std::vector<std::string>{(root_ / "b.csv").string()});
+  FieldMap fields;
+  fields.text = "body", fields.score = "score";
+  DocumentReader documents(in, {fields}, {});
+  BlockReader reader(in, {});
+  ReadCounts counts;
+  std::vector<std::string> texts;
+  double score = 0;
+  Block b;
+  while (reader.next(b))
+    documents.read(
+        b, counts, [&](const DocumentView& d) { texts.emplace_back(d.text), score += d.score; },
+        [](uint64_t, RecordProblem) {});
+  EXPECT_EQ(texts, std::vector<std::string>{"one"});
+  EXPECT_EQ(score, 0.5);
+  EXPECT_EQ(counts.rows, 5u);
+  EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::bad_csv)], 1u);
+  EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::blank)], 1u);
+  EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::bad_utf8)], 1u);
+  EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::no_text)], 1u);
+  EXPECT_TRUE(counts.examples.at(0).text.ends_with("b.csv:2: 2 cells where the first row names 3"))
+      << counts.examples[0].text;
+}
+
+}  // namespace
+}  // namespace quern::corpus
