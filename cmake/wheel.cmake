@@ -3,7 +3,7 @@
 #   one library      libquern.so holds the verbs too, as quern_main; the binary is a stub that calls it
 #   archives         third-party libraries are linked from .a files where there are any, so that no other version of them,
 #                    which another Python extension may have loaded, is taken instead
-#   libstdc++        linked in as well: that of Debian 12 is newer than that of systems with glibc 2.34
+#   libstdc++        linked in as well: that of Debian 12 is newer than that of systems with glibc 2.34. libgcc_s is the system's
 # oneDNN is left out by the preset (40 MB for one kernel of which the project has its own), and so is Open MPI.
 # tools/wheel checks the outcome.
 option(QUERN_WHEEL "build for the Python wheel: one library, third-party archives" OFF)
@@ -21,4 +21,4 @@ foreach(name stemmer sqlite3)
   file(CREATE_LINK ${QUERN_ARCHIVE_${name}} ${archives}/${file} SYMBOLIC)
 endforeach()
 link_directories(BEFORE ${archives})
-add_link_options(-static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,-O1)
+add_link_options(-static-libstdc++ -shared-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,-O1)

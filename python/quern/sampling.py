@@ -47,6 +47,17 @@ class SamplingOptions(TypedDict, total=False):
     grammar: str  # the output follows this GBNF grammar
 
 
+class ChatOptions(SamplingOptions, total=False):
+    """Options of a reply: those of generate, and what the chat template is given, in the form of the OpenAI API."""
+
+    tools: Sequence[Dict[str, Any]]  # functions that the model may call
+    tool_choice: Union[str, Dict[str, Any]]  # "auto", "none", "required" or a named function
+    parallel_tool_calls: bool
+    chat_template_kwargs: Dict[str, Any]  # further names the chat template asks for: {"enable_thinking": False}
+    reasoning_effort: str
+
+
+_SETUP = sorted(set(ChatOptions.__annotations__) - set(SamplingOptions.__annotations__))
 _REPEATED = ("stop", "dry_sequence_breakers")  # every call of quern_sampling_set adds one
 
 
@@ -93,5 +104,5 @@ class Sampling:
 
 def split_setup(options: Dict[str, Any]) -> Dict[str, Any]:
     """Takes what concerns the chat template out of the options of a chat."""
-    names = ("tools", "tool_choice", "parallel_tool_calls", "chat_template_kwargs", "reasoning_effort")
-    return {name: options.pop(name) for name in names if options.get(name) is not None}
+    found = {name: options.pop(name) for name in _SETUP if name in options}
+    return {name: value for name, value in found.items() if value is not None}
