@@ -10,7 +10,7 @@ and sandbox run the command quern, which the package has too. docs/python.md is 
 """
 
 from . import corpus, gym, sandbox
-from ._library import Error, library
+from ._library import Error, check, library
 from ._shipped import models
 from .model import Model
 from .results import Generation, Piece, Reply, ToolCall, TopToken
@@ -25,8 +25,6 @@ __version__: str = library.version().decode()
 
 def set_threads(threads: int) -> None:
     """Threads that computations use [one per core that affinity and cgroup quota allow]. While no model is in use."""
-    from ._library import check
-
     check(library.set_threads(threads))
 
 

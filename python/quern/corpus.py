@@ -149,7 +149,7 @@ def tokenize(inputs: Inputs, *, out: PathLike, tokenizer: PathLike, **flags: obj
 
 def stats(inputs: Inputs, **flags: object) -> Any:
     """Counts documents, bytes, words and, with tokenizer=DIR, tokens."""
-    return run("stats", inputs, **flags)
+    return run("stats", inputs, out=None, **flags)
 
 
 def _words(inputs: Inputs, file: Path) -> List[str]:

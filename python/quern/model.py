@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes as c
 import json
+import os
 import weakref
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Literal, Optional, Sequence, Union, overload
 
 from ._arrays import Array, as_array, token_buffer
-from ._library import Handle, check, encoded, library, read_text
-from ._shipped import PathLike, model_folder
+from ._library import Error, Handle, check, encoded, library, read_text
+from ._shipped import PathLike, model_folder, models
 from .results import Generation, Message, Reply, as_messages
 from .sampling import ChatOptions, SamplingOptions
 from .session import Prompt, Session, Stream
@@ -43,7 +44,9 @@ class Model(Handle):
         cache_mib: Optional[int] = None,
     ):
         self.path = model_folder(path)
-        given = {"format": format, "head": head, "kv": kv, "adapter": adapter and str(adapter), "cache_mib": cache_mib}
+        if not os.path.exists(self.path):
+            raise Error(f"no model at '{self.path}': expected a folder, a .gguf file or one of {', '.join(models())}")
+        given = {"format": format, "head": head, "kv": kv, "adapter": adapter and os.fspath(adapter), "cache_mib": cache_mib}
         options = json.dumps({k: v for k, v in given.items() if v is not None})
         self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
         self._left: List[int] = []  # handles of sessions that were collected
@@ -123,7 +126,7 @@ class Model(Handle):
         Nothing is kept but the prefix cache, so that a conversation that grows by a turn is not read again."""
         session = self.session()
         try:
-            session.messages = messages  # type: ignore[assignment]
+            session.messages = messages
             running = session._begin_reply(None, dict(options), True)
             return running if stream else session._whole(running)
         except BaseException:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping
 
 Message = Dict[str, Any]
 
@@ -32,14 +32,14 @@ class Generation:
     """What was generated, and how it went. str() of it is the text."""
 
     text: str
-    tokens: List[int]
-    logprobs: List[float]
+    tokens: List[int] = field(repr=False)
+    logprobs: List[float] = field(repr=False)
     finish: str  # "stop", "length" or "cancelled"
     prompt_tokens: int
     cached_tokens: int  # of the prompt: their state was in the prefix cache
     prompt_seconds: float
     decode_seconds: float
-    top_logprobs: List[List[TopToken]] = field(default_factory=list)
+    top_logprobs: List[List[TopToken]] = field(default_factory=list, repr=False)
 
     def __str__(self) -> str:
         return self.text
@@ -56,7 +56,7 @@ class Reply(Generation):
     content: str = ""  # the text without reasoning and tool calls
     reasoning: str = ""  # the text inside <think>
     tool_calls: List[ToolCall] = field(default_factory=list)
-    message: Message = field(default_factory=dict)  # as the OpenAI API has it: to be kept in a list of messages
+    message: Message = field(default_factory=dict, repr=False)  # as the OpenAI API has it: to be kept in a list of messages
 
     def __str__(self) -> str:
         return self.content
@@ -113,7 +113,3 @@ def as_messages(messages: Any) -> List[Message]:
     if isinstance(messages, Mapping):
         raise TypeError("messages: expected a list of messages, got one; put it into a list")
     return [dict(m) for m in messages]
-
-
-def optional(value: Optional[Any], name: str) -> Dict[str, Any]:
-    return {} if value is None else {name: value}
