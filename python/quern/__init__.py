@@ -10,6 +10,7 @@ and sandbox run the command quern, which the package has too. docs/python.md is 
 """
 
 from . import corpus, gym, sandbox
+from ._command import run as command
 from ._library import Error, check, library
 from ._shipped import models
 from .model import Model
@@ -47,6 +48,7 @@ __all__ = [
     "Trainer",
     "Turn",
     "__version__",
+    "command",
     "corpus",
     "gym",
     "models",

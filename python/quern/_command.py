@@ -31,7 +31,8 @@ def flags(given: Mapping[str, object]) -> Iterator[str]:
 
 
 def run(words: Sequence[str], *, stdin: Optional[str] = None, statuses: Sequence[int] = (0,)) -> str:
-    """Runs the command and returns its standard output. Error: it ended with another status than expected."""
+    """Runs the command quern and returns its standard output: command(["info", "zaya-nano", "--json"]). Error: it ended
+    with another status than expected; the message is the last line of what it says on standard error."""
     done = subprocess.run(
         [str(COMMAND), *words], input=stdin or "", capture_output=True, encoding="utf-8", errors="replace", check=False
     )
