@@ -14,7 +14,7 @@ from . import archive, metadata, native
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ["apps", "cmake", "include", "models", "papers", "python", "quern", "recipes", "web"]
-FILES = ["CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "NOTICE", "README.md", "pyproject.toml"]
+FILES = ["CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "NOTICE", "README.md", "docs/python.md", "pyproject.toml"]
 
 
 def get_requires_for_build_wheel(config_settings=None):

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <quern.h>
 
+#include <fstream>
+
 #include "quern/base/json.h"
 #include "tests/cli/shell.h"
 
@@ -168,7 +170,7 @@ TEST_F(CApiSteps, ARequiredToolIsCalled) {
 
 TEST(CApiRows, ReadsDocuments) {
   const ScratchFolder scratch;
-  write_file(scratch / "a.jsonl", "{\"text\": \"one\", \"url\": \"http://a\"}\nnothing\n{\"text\": \"two\"}\n");
+  std::ofstream(scratch / "a.jsonl") << "{\"text\": \"one\", \"url\": \"http://a\"}\nnothing\n{\"text\": \"two\"}\n";
   const auto open = [&](const std::string& more) {
     return quern_rows_open((R"({"paths": ["notes=)" + (scratch / "a.jsonl") + "\"]" + more + "}").c_str());
   };
