@@ -278,9 +278,13 @@ quern_rows* quern_rows_open(const char* options_json);
 void quern_rows_free(quern_rows* rows);
 /* Goes to the next document. Returns 1, or 0 at the end, or -1. */
 int quern_rows_next(quern_rows* rows);
-/* "text", "line" (the JSON line as it came), "url", "date" or "source" of the current document; an empty text where it
- * has none. Valid until the next call of quern_rows_next. */
+/* "text", "line" (the JSON line as it came), "url", "date" or "source" of the current document, `length` bytes; none
+ * where it has no such thing. Valid until the next call of quern_rows_next. */
 const char* quern_rows_field(const quern_rows* rows, const char* name, int64_t* length);
+/* The same for many documents at a time. Goes to the next block of them and returns how many it has, 0 at the end, or
+ * -1. A field of all of them is one text, of which document i is what stands between ends[i - 1], or 0, and ends[i]. */
+int64_t quern_rows_next_block(quern_rows* rows);
+const char* quern_rows_block_field(const quern_rows* rows, const char* name, const int64_t** ends);
 int64_t quern_rows_skipped(const quern_rows* rows); /* invalid records so far */
 
 /* ---- One prompt, without a session ---- */

@@ -93,8 +93,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "corpus_build": (_size, [_text, _text, ON_PROGRESS, c.c_void_p]),
     "rows_open": (_handle, [_text]),
     "rows_free": (None, [_handle]),
-    "rows_next": (_int, [_handle]),
-    "rows_field": (c.c_void_p, [_handle, _text, c.POINTER(_size)]),
+    "rows_next_block": (_size, [_handle]),
+    "rows_block_field": (c.c_void_p, [_handle, _text, c.POINTER(c.POINTER(_size))]),
     "rows_skipped": (_size, [_handle]),
 }
 
@@ -111,6 +111,7 @@ class Library:
             function = getattr(loaded, "quern_" + name)
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
+        self._loaded = loaded
 
     def __getattr__(self, name: str) -> Any:  # for type checkers; all members are set above
         raise AttributeError(name)
@@ -143,14 +144,32 @@ def encoded(text: object, name: str) -> bytes:
         return os.fsencode(text)  # a path that is not UTF-8
 
 
-def read_text(function: Callable[..., int], *arguments: object, room: int = 1 << 12) -> str:
+_kept = threading.local()
+
+
+def _buffer_of(room: int) -> Any:
+    """A buffer of this thread that is kept for the next call: to clear one costs more than a call."""
+    buffer = getattr(_kept, "buffer", None)
+    if buffer is None or len(buffer) < room:
+        buffer = c.create_string_buffer(room)
+        if room <= 1 << 20:
+            _kept.buffer = buffer
+    return buffer
+
+
+def read_bytes(function: Callable[..., int], *arguments: object, room: int = 1 << 17) -> bytes:
     """What a function writes into a buffer; it is called again with more room where that is too small."""
     while True:
-        buffer = c.create_string_buffer(room)
+        buffer = _buffer_of(room)
+        room = len(buffer)
         n = check(function(*arguments, buffer, room))
         if n < room:
-            return c.string_at(buffer, n).decode("utf-8", "replace")
+            return c.string_at(buffer, n)
         room = n + 1
+
+
+def read_text(function: Callable[..., int], *arguments: object, room: int = 1 << 17) -> str:
+    return read_bytes(function, *arguments, room=room).decode("utf-8", "replace")
 
 
 _handles: weakref.WeakSet[Handle] = weakref.WeakSet()

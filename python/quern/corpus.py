@@ -38,29 +38,41 @@ class Rows(Handle):
 
     def __init__(self, options: Mapping[str, Any]):
         super().__init__(library.rows_open(encoded(json.dumps(options), "options")), library.rows_free)
-        self._length = c.c_int64()
+        self._rows = self._iterate()
 
     def __iter__(self) -> Rows:
         return self
 
     def __next__(self) -> Row:
-        with self._lock:
-            if check(library.rows_next(self._h)) == 0:
-                raise StopIteration
-            return Row(self._field(b"text"), self._field(b"source"), self._field(b"url"), self._field(b"line"))
+        return next(self._rows)
 
     def texts(self) -> Iterator[str]:
         """Only the texts: the fastest way through a corpus."""
+        for (texts,) in self._blocks(b"text"):
+            yield from texts
+
+    def _iterate(self) -> Iterator[Row]:
+        for columns in self._blocks(b"text", b"source", b"url", b"line"):
+            yield from map(Row, *columns)
+
+    def _blocks(self, *names: bytes) -> Iterator[List[List[str]]]:
+        """The fields of some hundred documents at a time, by columns."""
         while True:
             with self._lock:
-                if check(library.rows_next(self._h)) == 0:
+                n = check(library.rows_next_block(self._h))
+                if n == 0:
                     return
-                text = self._field(b"text")
-            yield text
+                columns = [self._column(name, n) for name in names]
+            yield columns
 
-    def _field(self, name: bytes) -> str:
-        at = library.rows_field(self._h, name, c.byref(self._length))
-        return c.string_at(at, self._length.value).decode("utf-8", "replace") if self._length.value else ""
+    def _column(self, name: bytes, n: int) -> List[str]:
+        ends = c.POINTER(c.c_int64)()
+        at = library.rows_block_field(self._h, name, c.byref(ends))
+        listed = ends[:n]
+        if listed[-1] == 0:
+            return [""] * n
+        data = c.string_at(at, listed[-1])
+        return [data[begin:end].decode("utf-8", "replace") for begin, end in zip([0, *listed], listed)]
 
     @property
     def skipped(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, List, Optional, Union
 
-from ._library import Handle, check, encoded, library, read_text
+from ._library import Handle, check, encoded, library, read_bytes
 from ._shipped import PathLike
 
 Time = Union[datetime, float, int, None]
@@ -47,7 +47,7 @@ class Index(Handle):
     def search(self, question: str, k: int = 5) -> List[Chunk]:
         """The k chunks that a question needs, best first."""
         with self._lock:
-            said = read_text(library.index_search, self._h, encoded(question, "question"), k, room=1 << 17)
+            said = read_bytes(library.index_search, self._h, encoded(question, "question"), k)
         return [_chunk(one) for one in json.loads(said)["chunks"]]
 
 
@@ -86,7 +86,7 @@ class Memory(Handle):
         """The turns that answer a question asked at `when` [now]: "What did Ada say last Sunday?"."""
         with self._lock:
             asked = encoded(question, "question")
-            said = read_text(library.memory_ask, self._h, asked, _unix(when), room=1 << 17)
+            said = read_bytes(library.memory_ask, self._h, asked, _unix(when))
         return [Turn(t["response"], t["session"], t["time"], t["speaker"], t["text"]) for t in json.loads(said)["turns"]]
 
 

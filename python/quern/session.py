@@ -262,11 +262,11 @@ class Session(Handle):
 
     def _generation(self) -> Generation:
         with self._lock:
-            return generation_of(json.loads(read_text(library.session_result, self._h, room=1 << 16)))
+            return generation_of(json.loads(read_text(library.session_result, self._h)))
 
     def _reply(self) -> Reply:
         with self._lock:
-            result = json.loads(read_text(library.session_result, self._h, room=1 << 16))
+            result = json.loads(read_text(library.session_result, self._h))
             return reply_of(result, json.loads(read_text(library.chat_message, self._h)))
 
     def _collect(self) -> None:

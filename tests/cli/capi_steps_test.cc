@@ -193,6 +193,15 @@ TEST(CApiRows, ReadsDocuments) {
   EXPECT_EQ(quern_rows_skipped(rows), 1);
   quern_rows_free(rows);
 
+  rows = open("");
+  const int64_t* ends = nullptr;
+  ASSERT_EQ(quern_rows_next_block(rows), 2) << quern_last_error();
+  EXPECT_EQ(quern_rows_block_field(rows, "text", &ends), std::string("onetwo"));
+  EXPECT_EQ((std::vector<int64_t>{ends[0], ends[1]}), (std::vector<int64_t>{3, 6}));
+  EXPECT_EQ(quern_rows_block_field(rows, "txet", &ends), nullptr);
+  EXPECT_EQ(quern_rows_next_block(rows), 0);
+  quern_rows_free(rows);
+
   rows = open(R"(, "on_bad": "stop")");
   ASSERT_NE(rows, nullptr) << quern_last_error();
   EXPECT_EQ(quern_rows_next(rows), -1);
