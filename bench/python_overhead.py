@@ -65,20 +65,26 @@ def generation(rounds):
         assert function(session._h, sampling.handle, None, None) == TOKENS
         sampling.free(), session.close()
 
-    compare("stream", "token", TOKENS, in_the_library, lambda: [*model.generate("Once upon a time", stream=True, **options)], rounds)
+    stream = lambda: [*model.generate("Once upon a time", stream=True, **options)]
+    compare("stream", "token", TOKENS, in_the_library, stream, rounds)
     compare("generate", "token", TOKENS, in_the_library, lambda: model.generate("Once upon a time", **options), rounds)
 
     def command():
         _command.run(["run", model.path, "-p", "Once upon a time", "-n", "3000"])
 
-    code = f"import quern; print(quern.Model({model.path!r}).generate('Once upon a time', max_tokens=3000))"
-    compare("process: quern run, python", "run", 1, command, lambda: subprocess.run([sys.executable, "-c", code], capture_output=True, check=True), rounds)
+    # As the command does: each piece is written when it comes.
+    code = f"""import quern, sys
+for piece in quern.Model({model.path!r}).generate("Once upon a time", max_tokens=3000, stream=True):
+    sys.stdout.write(piece), sys.stdout.flush()"""
+    child = lambda: subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    compare("process: quern run, python", "token", 3000, command, child, rounds)
 
 
 def search(docs, folder, rounds):
     index = quern.Index(folder / "index")
     print(index.add(docs), "documents in the index")
-    questions = ["How is a KV cache kept?", "near-duplicate removal with MinHash", "resume a run after a kill", "time zones of a conversation"] * 25
+    asked = ["How is a KV cache kept?", "near-duplicate removal", "resume a run after a kill", "time zones of a memory"]
+    questions = asked * 25
     buffer = c.create_string_buffer(1 << 17)
 
     def in_the_library():
@@ -96,7 +102,8 @@ def search(docs, folder, rounds):
 
 def rows(docs, folder, rounds):
     file = folder / "rows.jsonl"
-    paragraphs = [p for d in sorted(docs.rglob("*.md")) for p in d.read_text(encoding="utf-8").split("\n\n") if len(p) > 200]
+    texts_of = (d.read_text(encoding="utf-8").split("\n\n") for d in sorted(docs.rglob("*.md")))
+    paragraphs = [p for parts in texts_of for p in parts if len(p) > 200]
     with open(file, "w", encoding="utf-8") as out:
         for i in range(60_000):
             out.write(json.dumps({"text": paragraphs[i % len(paragraphs)]}) + "\n")

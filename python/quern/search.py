@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, List, Optional, Union
+from typing import List, NamedTuple, Optional, Union
 
 from ._library import Handle, check, encoded, library, read_bytes
 from ._shipped import PathLike
@@ -14,14 +13,14 @@ from ._shipped import PathLike
 Time = Union[datetime, float, int, None]
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A part of a document that a question needs."""
 
     path: str
     begin: int  # bytes of the document
     end: int
     score: float
+    heading: str  # the headings above it
     text: str
 
 
@@ -48,15 +47,11 @@ class Index(Handle):
         """The k chunks that a question needs, best first."""
         with self._lock:
             said = read_bytes(library.index_search, self._h, encoded(question, "question"), k)
-        return [_chunk(one) for one in json.loads(said)["chunks"]]
+        found = json.loads(said)["chunks"]
+        return [Chunk(j["path"], j["begin"], j["end"], j["score"], j.get("heading", ""), j["text"]) for j in found]
 
 
-def _chunk(j: Any) -> Chunk:
-    return Chunk(j["path"], j["begin"], j["end"], j["score"], j["text"])
-
-
-@dataclass(frozen=True)
-class Turn:
+class Turn(NamedTuple):
     """What somebody said."""
 
     number: int

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Type, TypeVar, Union
 
 from ._arrays import Array, as_array, token_buffer
-from ._library import Error, Handle, check, encoded, library, read_text
+from ._library import Error, Handle, check, encoded, fail, library, read_text
 from ._shipped import PathLike
 from .results import Generation, Message, Piece, Reply, as_messages, generation_of, reply_of
 from .sampling import ChatOptions, Sampling, SamplingOptions, split_setup
@@ -38,14 +38,14 @@ class Stream(Generic[R]):
         return self
 
     def __next__(self) -> Piece:
-        while not self._pieces:
+        pieces = self._pieces
+        while not pieces:
             if not self._going:
                 raise StopIteration
-            self._step()
-            self._pieces += self._session._new_text()
+            self._step(pieces)
             if not self._going:
                 self._end()
-        return self._pieces.pop(0)
+        return pieces.pop(0)
 
     @property
     def result(self) -> R:
@@ -66,9 +66,9 @@ class Stream(Generic[R]):
             self._pieces.clear()
             self._end()
 
-    def _step(self) -> None:
+    def _step(self, pieces: Optional[List[Piece]] = None) -> None:
         try:
-            self._going = self._session._step()
+            self._going = self._session._step(pieces, self._finish is Session._reply)
         except Error:
             self._going = False
             self._close_owned()
@@ -244,21 +244,27 @@ class Session(Handle):
             stream.close()
             raise
 
-    def _step(self) -> bool:
+    def _step(self, pieces: Optional[List[Piece]], chat: bool) -> bool:
+        """One forward pass. Adds what text it brought to the pieces, if they are given."""
         with self._lock:
-            return check(library.session_step(self._h)) > 0
+            handle = self._h
+            going = library.session_step(handle)
+            if going < 0:
+                raise fail()
+            if pieces is not None:
+                if chat:
+                    self._take(library.session_reasoning, handle, pieces, "reasoning")
+                self._take(library.session_text, handle, pieces, "content")
+        return bool(going > 0)
 
-    def _new_text(self) -> List[Piece]:
-        with self._lock:
-            found = ((library.session_reasoning, "reasoning"), (library.session_text, "content"))
-            texts = [(self._take(function), kind) for function, kind in found]
-        return [Piece(text, kind) for text, kind in texts if text]
-
-    def _take(self, function: Callable[..., int]) -> str:
-        n = check(function(self._h, self._buffer, _ROOM))
-        if n < _ROOM:
-            return c.string_at(self._buffer, n).decode("utf-8", "replace") if n else ""
-        return read_text(function, self._h, room=n + 1)
+    def _take(self, function: Callable[..., int], handle: int, pieces: List[Piece], kind: str) -> None:
+        n = function(handle, self._buffer, _ROOM)
+        if n <= 0:
+            check(n)
+        elif n < _ROOM:
+            pieces.append(Piece(c.string_at(self._buffer, n).decode("utf-8", "replace"), kind))
+        else:
+            pieces.append(Piece(read_text(function, handle, room=n + 1), kind))
 
     def _generation(self) -> Generation:
         with self._lock:

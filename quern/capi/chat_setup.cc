@@ -45,15 +45,20 @@ void ReplyParts::constrain(infer::GenerateOptions& options) {
         model_.call_grammars.calls(*request_.format, request_.tools, model_.tokenizer, request_.think_start);
 }
 
-ReplyParts::Part ReplyParts::take(const serve::ReasoningSplit::SplitText& part, bool ended) {
+ReplyParts::Part ReplyParts::take(const serve::ReasoningSplit::SplitText& part) {
   Part out{.reasoning = part.reasoning, .content = calls_.push(part.content).content};
-  if (ended) out.content += calls_.finish().content;
   reasoning_ += out.reasoning, content_ += out.content;
   return out;
 }
 
-ReplyParts::Part ReplyParts::push(std::string_view text) { return take(split_.push(text), false); }
-ReplyParts::Part ReplyParts::finish() { return take(split_.finish(), true); }
+ReplyParts::Part ReplyParts::push(std::string_view text) { return take(split_.push(text)); }
+
+ReplyParts::Part ReplyParts::finish() {
+  Part out = take(split_.finish());
+  const std::string rest = calls_.finish().content;
+  out.content += rest, content_ += rest;
+  return out;
+}
 
 Json ReplyParts::message() const {
   Json m = Json::object();

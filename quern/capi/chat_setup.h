@@ -30,7 +30,7 @@ class ReplyParts {
   Json history(const std::string& text) const;  // the message as it is kept: its text as it came, unless it calls
 
  private:
-  Part take(const serve::ReasoningSplit::SplitText& part, bool ended);
+  Part take(const serve::ReasoningSplit::SplitText& part);
   quern_model& model_;
   serve::ChatRequest request_;
   serve::ReasoningSplit split_{infer::ThinkStart::may_open};
