@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import operator
 from typing import TYPE_CHECKING, Any, Iterable, Sequence, Tuple, Union
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def as_array(buffer: Any, shape: Tuple[int, ...]) -> Array:
 
 def token_buffer(ids: Union[Sequence[int], Iterable[int]]) -> Tuple[Any, int]:
     """Token ids as a ctypes array, and how many there are."""
-    listed = [int(i) for i in ids]
+    if isinstance(ids, (str, bytes)):
+        raise TypeError(f"token ids: expected whole numbers, got {type(ids).__name__}")
+    listed = [operator.index(i) for i in ids]
     for i in listed:
         if not -(2**31) <= i < 2**31:
             raise ValueError(f"token id {i}: does not fit in 32 bits")

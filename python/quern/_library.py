@@ -12,7 +12,7 @@ import threading
 import weakref
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar
+from typing import Any, Callable, NoReturn, Optional, Type, TypeVar
 
 NATIVE = Path(__file__).parent / "_native"
 S = TypeVar("S", bound="Handle")
@@ -226,6 +226,9 @@ class Handle:
 
     def _collect(self) -> None:
         self._release()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(f"a {self._what} can be neither copied nor pickled: each process opens its own")
 
     def __repr__(self) -> str:
         return f"<quern.{type(self).__name__}{' (closed)' if self.closed else ''}>"

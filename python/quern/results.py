@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, Iterable, List, Mapping
 
 Message = Dict[str, Any]
 
@@ -110,6 +110,10 @@ def as_messages(messages: Any) -> List[Message]:
     """A text is one message of the user."""
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
-    if isinstance(messages, Mapping):
-        raise TypeError("messages: expected a list of messages, got one; put it into a list")
-    return [dict(m) for m in messages]
+    if isinstance(messages, (bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise TypeError(f"messages: expected a text or a list of messages, got {type(messages).__name__}")
+    listed = list(messages)
+    for m in listed:
+        if not isinstance(m, Mapping):
+            raise TypeError(f"messages: expected {{'role': …, 'content': …}} in the list, found {type(m).__name__}")
+    return [dict(m) for m in listed]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, TypedDict, Union
 
-from ._library import check, encoded, fail, library
+from ._library import Error, check, encoded, fail, library
 
 if TYPE_CHECKING:
     from .model import Model
 
-JsonSchema = Union[str, Mapping[str, Any]]
+JsonSchema = Union[str, Mapping[str, Any], type]  # its text, the schema, or a class of Pydantic
 
 
 class SamplingOptions(TypedDict, total=False):
@@ -58,12 +58,21 @@ class ChatOptions(SamplingOptions, total=False):
 
 
 _SETUP = sorted(set(ChatOptions.__annotations__) - set(SamplingOptions.__annotations__))
+_CONSTRAINTS = ("json_schema", "regex", "grammar")
 _REPEATED = ("stop", "dry_sequence_breakers")  # every call of quern_sampling_set adds one
+
+
+def as_json(value: object, name: str) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as e:
+        raise TypeError(f"{name}: cannot be written as JSON: {e}") from None
 
 
 def _value(name: str, value: object) -> str:
     if name == "json_schema" and not isinstance(value, str):
-        return json.dumps(value)
+        schema_of = getattr(value, "model_json_schema", None)
+        return as_json(schema_of() if schema_of else value, name)
     if name == "logit_bias" and isinstance(value, Mapping):
         return ",".join(f"{int(token)}={float(bias)!r}" for token, bias in value.items())
     if isinstance(value, bool):
@@ -83,6 +92,9 @@ class Sampling:
         if not self.handle:
             raise fail()
         try:
+            given = [name for name in _CONSTRAINTS if options.get(name) is not None]
+            if len(given) > 1:
+                raise Error(f"{given[0]} and {given[1]}: the output can follow one of them")
             for name, value in options.items():
                 self._set(name, value)
         except BaseException:

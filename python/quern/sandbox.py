@@ -39,7 +39,7 @@ def run(
 ) -> Result:
     """Runs a command without network, in an empty folder, with the limits given. An Error: this system does not permit
     isolation; then nothing is run."""
-    if isinstance(command, str):
+    if isinstance(command, str) or not command:
         raise TypeError("command: expected a list of words, such as ['sh', '-c', 'echo hello']")
     given = {
         "seconds": seconds,

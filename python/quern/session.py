@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes as c
 import json
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Sized, Type, TypeVar, Union
 
 from ._arrays import Array, as_array, token_buffer
 from ._library import Error, Handle, check, encoded, fail, library, read_text
 from ._shipped import PathLike
 from .results import Generation, Message, Piece, Reply, as_messages, generation_of, reply_of
-from .sampling import ChatOptions, Sampling, SamplingOptions, split_setup
+from .sampling import ChatOptions, Sampling, SamplingOptions, as_json, split_setup
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -214,6 +214,8 @@ class Session(Handle):
     # ---- Inside ----
 
     def _begin(self, prompt: Prompt, options: Any, owned: bool) -> Stream[Generation]:
+        if isinstance(prompt, bytes) or not isinstance(prompt, Sized):
+            raise TypeError(f"prompt: expected a text or token ids, got {type(prompt).__name__}")
         if len(prompt) > 0:
             self.append(prompt)
         with self._lock:
@@ -223,7 +225,7 @@ class Session(Handle):
     def _begin_reply(self, content: Optional[str], options: Dict[str, Any], owned: bool) -> Stream[Reply]:
         setup = split_setup(options)
         with self._lock:
-            check(library.chat_setup(self._h, encoded(json.dumps(setup), "tools")))
+            check(library.chat_setup(self._h, encoded(as_json(setup, "tools"), "tools")))
             if content is not None:
                 check(library.chat_add(self._h, b"user", encoded(content, "content")))
             self._start(library.chat_start, options)

@@ -1,6 +1,8 @@
 """Model: tokens, generation, chat, numbers, and what is refused."""
 
+import copy
 import math
+import pickle
 import unittest
 
 import quern
@@ -117,12 +119,16 @@ class Generates(unittest.TestCase):
             "max_tokens 0": {"max_tokens": 0},
             "stop": {"stop": ""},
             "is never closed": {"regex": "["},
+            "json_schema and regex": {"json_schema": {}, "regex": "a"},
         }
         for message, options in refused.items():
             with self.assertRaisesRegex(quern.Error, message):
                 model().generate("Once", **options)
         with self.assertRaises(TypeError):
             model().generate("Once", top_k=object())
+        for prompt in (None, 5, b"Once", ["Once"], [1.5]):
+            with self.assertRaises(TypeError):
+                model().generate(prompt)
         with self.assertRaises(quern.Error):
             model().generate("")
         with self.assertRaises(ValueError):
@@ -160,6 +166,11 @@ class Chats(unittest.TestCase):
         reply = model().chat(QUESTION, json_schema=schema)
         self.assertIsInstance(reply.json()["answer"], int)
 
+        class Pydantic:
+            model_json_schema = staticmethod(lambda: schema)
+
+        self.assertEqual(model().chat(QUESTION, json_schema=Pydantic).text, reply.text)
+
     def test_a_required_tool_is_called(self):
         reply = model().chat("How is it in Rome?", tools=[WEATHER], tool_choice="required", parallel_tool_calls=False)
         self.assertEqual([c.name for c in reply.tool_calls], ["weather"])
@@ -180,8 +191,12 @@ class Chats(unittest.TestCase):
         ):
             with self.assertRaises(quern.Error):
                 model().chat(messages)
-        with self.assertRaises(TypeError):
-            model().chat({"role": "user", "content": "Hello"})
+        for messages in ({"role": "user", "content": "Hello"}, None, ["Hello"], b"Hello"):
+            with self.assertRaises(TypeError):
+                model().chat(messages)
+        for options in ({"tools": [print]}, {"json_schema": object()}):
+            with self.assertRaises(TypeError):
+                model().chat("Hello", **options)
         with self.assertRaisesRegex(quern.Error, "tool_choice"):
             model().chat("Hello", tools=[WEATHER], tool_choice="wether")
         with self.assertRaisesRegex(quern.Error, "tools"):
@@ -243,6 +258,12 @@ class Loading(unittest.TestCase):
         self.assertIn(MODEL, quern.models())
         with quern.Model(model().path, cache_mib=16) as again:
             self.assertEqual(str(again.chat(QUESTION)), "Answer: 396")
+
+    def test_a_model_is_neither_copied_nor_pickled(self):
+        for call in (copy.copy, copy.deepcopy, pickle.dumps):
+            for thing in (model(), model().session()):
+                with self.assertRaisesRegex(TypeError, "neither copied nor pickled"):
+                    call(thing)
 
     def test_closed(self):
         closed = quern.Model(MODEL)
