@@ -7,7 +7,6 @@ from __future__ import annotations
 import ctypes as c
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
 
@@ -124,6 +123,8 @@ def build(
 def run(stage: str, inputs: Inputs, *, out: Optional[PathLike] = None, **flags: object) -> Any:
     """Runs `quern corpus STAGE` and returns what it prints with --json. Inputs are paths, or rows: objects with a text,
     which are written to a temporary file. Flags by their names: threshold=0.8 is --threshold 0.8."""
+    import tempfile  # here: it takes longer than the rest of this module
+
     with tempfile.TemporaryDirectory(prefix="quern-rows-") as scratch:
         words = _words(inputs, Path(scratch) / "rows.jsonl")
         return _command.run_json(["corpus", stage, *words, *_command.flags({"out": out, **flags}), "--json"])

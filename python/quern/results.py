@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple
 
 Message = Dict[str, Any]
 
 
-@dataclass(frozen=True)
-class TopToken:
+class TopToken(NamedTuple):
     """One of the most likely tokens of a position (top_logprobs)."""
 
     token: int
@@ -18,8 +17,7 @@ class TopToken:
     logprob: float
 
 
-@dataclass(frozen=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A function that the model calls."""
 
     id: str

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-from dataclasses import dataclass
-from typing import Optional, Sequence
+from typing import NamedTuple, Optional, Sequence
 
 from . import _command
 from ._library import Error
 from ._shipped import PathLike
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """How a command ended, and what it wrote."""
 
     ended: str  # "exit", "signal", or the limit that ended it: "time", "memory" …
@@ -49,6 +46,8 @@ def run(
         "disk_mib": disk_mib,
         "read": list(read),
     }
+    import tempfile
+
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="quern-stdin-") as file:
         file.write(stdin or "")
         file.flush()
@@ -56,4 +55,4 @@ def run(
         said = _command.run_json(words, statuses=range(256))
     if said.get("error"):
         raise Error(said["error"])
-    return Result(**{name: said[name] for name in Result.__dataclass_fields__})
+    return Result(**{name: said[name] for name in Result._fields})
