@@ -65,8 +65,8 @@ def strip(source, target):
 
 
 def bundle(library):
-    """Copies the libraries that not every system has. They are found by the RUNPATH of libquern.so, which is the folder
-    it lies in; what they need themselves would not be."""
+    """Copies the libraries that not every system has. They are found by the RPATH of libquern.so, which is the folder it
+    lies in. What they need themselves might not be."""
     for name in elf.needed(library):
         if name in elf.SYSTEM:
             continue

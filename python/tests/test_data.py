@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import json
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -199,6 +200,13 @@ class Command(unittest.TestCase):
     def test_it_is_this_version(self):
         self.assertEqual(_command.run(["--version"]).split()[1], quern.__version__)
         said, status = child("import runpy, sys; sys.argv = ['quern', '--version']; runpy.run_module('quern', run_name='__main__')")
+        self.assertEqual((said.split()[1], status), (quern.__version__, 0))
+
+    def test_another_library_of_that_name_is_not_taken(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "libquern.so.0").write_bytes(b"no library")
+            code = "import quern; print(quern.command(['--version']))"
+            said, status = child(code, LD_LIBRARY_PATH=folder)
         self.assertEqual((said.split()[1], status), (quern.__version__, 0))
 
     def test_an_error_is_what_it_says(self):

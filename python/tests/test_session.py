@@ -174,7 +174,8 @@ warnings.simplefilter("ignore")
 model = quern.Model({MODEL!r})
 thread = threading.Thread(target=lambda: [model.score("word " * 800) for _ in range(20)], daemon=True)
 thread.start()
-time.sleep(0.2)
+while not model._lock.locked():
+    time.sleep(0.01)
 child = os.fork()
 if child == 0:
     try:
