@@ -15,7 +15,13 @@ add_library(quern_flags INTERFACE)
 target_include_directories(quern_flags INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/gen> $<INSTALL_INTERFACE:include>)
 target_compile_options(quern_flags INTERFACE $<BUILD_INTERFACE:-Wall -Wextra -Wno-psabi -fno-math-errno $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow -Wno-array-bounds -Wno-restrict>>)
-target_link_libraries(quern_flags INTERFACE OpenMP::OpenMP_CXX fmt::fmt Threads::Threads)
+set(QUERN_FMT fmt::fmt)
+if(QUERN_WHEEL)  # Debian has no archive of it
+  set(QUERN_FMT quern_fmt)
+  add_library(quern_fmt STATIC ${CMAKE_SOURCE_DIR}/python/native/fmt.cc)
+  target_compile_definitions(quern_fmt PUBLIC FMT_SHARED)
+endif()
+target_link_libraries(quern_flags INTERFACE OpenMP::OpenMP_CXX ${QUERN_FMT} Threads::Threads)
 # With the compiler of Debian 12. Newer ones know more warnings, some of them wrong, which should stop nobody.
 if(QUERN_WERROR AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(quern_flags INTERFACE $<BUILD_INTERFACE:-Werror>)

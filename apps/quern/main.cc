@@ -165,7 +165,12 @@ int run_verb(const std::vector<std::string>& words) {
 
 }  // namespace
 
+#ifdef QUERN_WHEEL  // a function of the library, which a stub calls (python/native)
+extern "C" int quern_main(int argc, char** argv);
+int quern_main(int argc, char** argv) {
+#else
 int main(int argc, char** argv) {
+#endif
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, told by whoever writes
   try {
     return run_verb(std::vector<std::string>(argv + 1, argv + argc));

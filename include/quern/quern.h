@@ -38,6 +38,7 @@ typedef struct quern_index quern_index;         /* a search index in a folder */
 typedef struct quern_memory quern_memory;       /* long-term conversation memory in a file */
 typedef struct quern_tokenizer quern_tokenizer; /* a tokenizer without a model */
 typedef struct quern_trainer quern_trainer;     /* a training run */
+typedef struct quern_rows quern_rows;           /* documents of a corpus, read one after the other */
 
 /* Called with each piece of text as it becomes complete (never a split character; not NUL-terminated). Return 0 to go
  * on, anything else to stop. Of the model in use it may call [any thread] functions only. */
@@ -146,8 +147,8 @@ int64_t quern_session_logits(quern_session* session, float* logits, int64_t capa
  * quern_sampling; on_text may be NULL. */
 int64_t quern_session_generate(quern_session* session, const quern_sampling* sampling, quern_on_text on_text,
                                void* user);
-/* Ends the generate or reply call that is running, within one forward pass; what was generated until then stays.
- * Without such a call it does nothing. [any thread] */
+/* Ends the generation that is running, within one forward pass; what was generated until then stays. Without one it
+ * does nothing. [any thread] */
 void quern_session_cancel(quern_session* session);
 /* The last generation as a JSON object: text, tokens, logprobs, top_logprobs, finish ("stop", "length" or
  * "cancelled"), prompt_tokens, cached_tokens, prompt_seconds, decode_seconds. */
@@ -160,10 +161,11 @@ int quern_session_load(quern_session* session, const char* file);
 
 /* ---- Chat: a session made of messages ---- */
 
-/* Appends a message; role: "system", "user" or "assistant". Special tokens spelled in it stay plain text. Returns the
- * number of messages. */
+/* Appends a message; role: "system", "user", "assistant" or "tool". Special tokens spelled in it stay plain text.
+ * Returns the number of messages. */
 int64_t quern_chat_add(quern_session* session, const char* role, const char* content);
-/* Replaces all messages by a JSON array of {"role", "content"}. Returns their number. */
+/* Replaces all messages by a JSON array of {"role", "content"}, with "tool_calls" and "tool_call_id" as in the OpenAI
+ * API. Returns their number. */
 int64_t quern_chat_set(quern_session* session, const char* messages_json);
 /* The messages as a JSON array. */
 int64_t quern_chat_messages(const quern_session* session, char* buffer, int64_t capacity);
@@ -171,6 +173,29 @@ int64_t quern_chat_messages(const quern_session* session, char* buffer, int64_t 
  * session's tokens become those of the conversation; the cache supplies all but the new part. Returns the number of
  * tokens generated; after an error the messages are unchanged. Arguments as in quern_session_generate. */
 int64_t quern_chat_reply(quern_session* session, const quern_sampling* sampling, quern_on_text on_text, void* user);
+/* What replies are made with beside the messages, a JSON object; NULL for nothing. Names, as in the OpenAI API:
+ *   tools, tool_choice, parallel_tool_calls    functions that the model may call, or has to
+ *   chat_template_kwargs, reasoning_effort     further names the template asks for (enable_thinking)
+ * A reply that calls is kept as a message with "tool_calls". Returns 0, or -1. */
+int quern_chat_setup(quern_session* session, const char* setup_json);
+/* The last reply as a message of the OpenAI API: role, content, and where there are any reasoning_content (the text
+ * inside <think>) and tool_calls. */
+int64_t quern_chat_message(const quern_session* session, char* buffer, int64_t capacity);
+
+/* ---- Generation in steps: for streams without a callback, and for several sessions at once ---- */
+
+/* Starts what quern_session_generate, or quern_chat_reply, does in one call; nothing is computed yet. Sessions of a
+ * model that have been started run together: a step of one is a step of all (continuous batching). A session that has
+ * been started takes no other calls than those below until it has ended, its free and its reset. Returns 0, or -1. */
+int quern_session_start(quern_session* session, const quern_sampling* sampling);
+int quern_chat_start(quern_session* session, const quern_sampling* sampling);
+/* At most one forward pass. Returns 1 while the generation goes on, 0 when it has ended, -1 when it failed. */
+int quern_session_step(quern_session* session);
+/* Text that became complete since the last call, without the reasoning and the tool calls of a chat. It is handed out
+ * once `capacity` is enough for all of it. */
+int64_t quern_session_text(quern_session* session, char* buffer, int64_t capacity);
+/* The same of a chat's reasoning, the text inside <think>. */
+int64_t quern_session_reasoning(quern_session* session, char* buffer, int64_t capacity);
 
 /* ---- Search index: BM25 and personalized PageRank, retrieval for RAG. An index is used by one thread at a time ---- */
 
@@ -243,6 +268,24 @@ int quern_trainer_export(quern_trainer* trainer, const char* folder, const char*
  * on_progress may be NULL. A build that was killed resumes when it is called again. Returns the number of documents
  * that deduplication kept, or -1. */
 int64_t quern_corpus_build(const char* recipe, const char* options_json, quern_on_progress on_progress, void* user);
+
+/* ---- Rows of a corpus. Rows are used by one thread at a time ---- */
+
+/* Reads the documents of JSON lines, texts, WARC and Parquet files, compressed or not, as `quern corpus` does.
+ * options_json, a JSON object: paths, and form, text_field, url_field, on_bad and max_row_mb as in a recipe
+ * (docs/corpus/README.md): {"paths": ["crawl/2024-*.jsonl.zst"]}. Free with quern_rows_free. */
+quern_rows* quern_rows_open(const char* options_json);
+void quern_rows_free(quern_rows* rows);
+/* Goes to the next document. Returns 1, or 0 at the end, or -1. */
+int quern_rows_next(quern_rows* rows);
+/* "text", "line" (the JSON line as it came), "url", "date" or "source" of the current document, `length` bytes; none
+ * where it has no such thing. Valid until the next call of quern_rows_next. */
+const char* quern_rows_field(const quern_rows* rows, const char* name, int64_t* length);
+/* The same for many documents at a time. Goes to the next block of them and returns how many it has, 0 at the end, or
+ * -1. A field of all of them is one text, of which document i is what stands between ends[i - 1], or 0, and ends[i]. */
+int64_t quern_rows_next_block(quern_rows* rows);
+const char* quern_rows_block_field(const quern_rows* rows, const char* name, const int64_t** ends);
+int64_t quern_rows_skipped(const quern_rows* rows); /* invalid records so far */
 
 /* ---- One prompt, without a session ---- */
 

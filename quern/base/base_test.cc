@@ -2,6 +2,8 @@
 // the base room.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -275,6 +277,28 @@ TEST(Threads, WhatAPartThrowsReachesTheCaller) {
     parallel_dynamic(10, [&](int64_t i) { sum += static_cast<int>(i); });
     EXPECT_EQ(sum, 45) << "and the pool goes on";
   }
+  set_thread_count(before);
+}
+
+// A forked process has the threads of nobody: a loop there would wait for them for ever.
+TEST(Threads, AForkedProcessHasAPoolOfItsOwn) {
+  const int before = thread_count();
+  set_thread_count(3);
+  const auto sum = [] {
+    std::atomic<int64_t> total = 0;
+    parallel_for(1000, 1, [&](int64_t begin, int64_t end) { total += end - begin; });
+    return total.load();
+  };
+  EXPECT_EQ(sum(), 1000);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(sum() == 1000 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(sum(), 1000);
   set_thread_count(before);
 }
 

@@ -1,5 +1,6 @@
 #include "quern/base/threads.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -180,9 +181,24 @@ void set_thread_count(int n) {
 
 int thread_index() { return this_index; }
 
+namespace {
+
+// Never destroyed: its threads may outlive every static. A forked process has none of them, and gets a pool of its own.
+std::atomic<Pool*>& pool() {
+  static std::atomic<Pool*> now{[] {
+    pthread_atfork(nullptr, nullptr, [] {
+      this_index = 0, inside = false;
+      pool().store(new Pool);
+    });
+    return new Pool;
+  }()};
+  return now;
+}
+
+}  // namespace
+
 void run_parts(int64_t parts, void (*body)(void*, int64_t), void* context) {
-  static Pool* pool = new Pool;  // never destroyed: its threads may outlive every static
-  if (parts > 0) pool->run(parts, body, context);
+  if (parts > 0) pool().load(std::memory_order_acquire)->run(parts, body, context);
 }
 
 }  // namespace quern

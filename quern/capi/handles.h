@@ -19,8 +19,8 @@
 #include "quern/infer/engine/engine.h"
 #include "quern/infer/sampling/grammar_constraint.h"
 #include "quern/models/checkpoint.h"
+#include "quern/serve/tools/constraint_fields.h"
 #include "quern/text/chat/chat_template.h"
-#include "quern/text/chat/message.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 struct quern_model {
@@ -35,6 +35,7 @@ struct quern_model {
   std::unique_ptr<quern::infer::Engine> engine = {};          // of all sessions
   std::shared_ptr<const quern::text::TokenTrie> tokens = {};  // for grammars; made when first needed
   std::string fingerprint = {};                               // likewise
+  quern::serve::ConstraintCache call_grammars = {};           // of tools that have to be called
 };
 
 struct quern_sampling {
@@ -44,12 +45,23 @@ struct quern_sampling {
   std::optional<quern::infer::GrammarSource> grammar = {};
 };
 
+namespace quern::capi {
+struct Running;
+void drop_running(quern_session& s) noexcept;
+}  // namespace quern::capi
+
 struct quern_session {
   quern_model* model;
   std::vector<int32_t> tokens = {};
-  std::vector<quern::text::Message> messages = {};
+  quern::Json messages = quern::Json::array();  // in the OpenAI form
+  quern::Json setup = quern::Json::object();    // tools and what else the chat template is given
   std::optional<quern::infer::Generated> last = {};
+  quern::Json reply = {};                              // the message of the last reply
+  std::shared_ptr<quern::capi::Running> running = {};  // what was started and has not ended
+  std::string text = {}, reasoning = {};               // of what was started: not yet handed out
   std::atomic<bool> cancelled = false;
+  explicit quern_session(quern_model* m) : model(m) {}
+  ~quern_session() { quern::capi::drop_running(*this); }
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }
 };
 

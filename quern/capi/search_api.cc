@@ -17,8 +17,7 @@ namespace {
 
 Json search(const recall::RecallStore& store, std::string_view question, int64_t k) {
   if (k < 1) fail("k {}: expected 1 or more", k);
-  if (!store.options().graph) return store.bm25(question, static_cast<size_t>(k)).json();
-  return store.mixpr(question, {.k = static_cast<size_t>(k), .score_order = true}).json();
+  return store.fused(question, static_cast<size_t>(k)).json();
 }
 
 Json ask(memory::Memory& m, std::string_view question, int64_t now) {

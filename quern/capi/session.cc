@@ -1,9 +1,9 @@
 #include "quern/capi/session.h"
 
+#include "quern/capi/chat_setup.h"
 #include "quern/infer/cache/state_file.h"
 #include "quern/models/fingerprint.h"
 #include "quern/models/token_ids.h"
-#include "quern/text/chat/chat_prompt.h"
 
 namespace quern::capi {
 
@@ -27,31 +27,10 @@ const std::string& fingerprint(quern_model& m) {
 
 }  // namespace
 
-int64_t generate(quern_session& s, std::vector<int32_t> prompt, infer::GenerateOptions options, Callback on_text) {
-  infer::Engine& engine = *s.model->engine;
-  const auto listening = std::make_shared<bool>(true);
-  infer::Request r{.prompt = prompt,
-                   .options = std::move(options),
-                   .on_token = [listening, on_token = on_token_of(on_text.call, on_text.user)](
-                                   const infer::Emitted& e) { return *listening && on_token(e); }};
-  s.cancelled = false;
-  const infer::Engine::Id id = engine.submit(std::move(r));
-  std::optional<infer::Generated> g;
-  try {
-    while (!(g = engine.take(id))) {
-      if (s.cancelled) engine.cancel(id);
-      engine.step();
-    }
-  } catch (...) {  // the request may still be in the engine, the callback's `user` is not
-    *listening = false;
-    engine.cancel(id);
-    throw;
-  }
-  if (g->finish == "error") fail("{}", g->error);
-  s.tokens = std::move(prompt);
-  s.tokens.insert(s.tokens.end(), g->tokens.begin(), g->tokens.end());
-  s.last = std::move(g);
-  return static_cast<int64_t>(s.last->tokens.size());
+quern_session& idle(quern_session* session) {
+  quern_session& s = required(session, "session");
+  if (s.running) fail("the session is generating: step it to its end first, or cancel it and then do so");
+  return s;
 }
 
 Json result_json(const infer::Generated& g, const text::Tokenizer& tokenizer) {
@@ -79,7 +58,7 @@ Json result_json(const infer::Generated& g, const text::Tokenizer& tokenizer) {
 
 void save(quern_session& s, const std::filesystem::path& file) {
   Json note = Json::object();
-  note.set("messages", text::messages_json(s.messages));
+  note.set("messages", s.messages);
   const Prefill all(s, s.length());
   infer::save_state(file, fingerprint(*s.model), s.tokens, all.state(), note.dump());
 }
@@ -89,7 +68,8 @@ void load(quern_session& s, const std::filesystem::path& file) {
   infer::SavedState saved = infer::load_state(file, fingerprint(*s.model), cache.sites());
   const Json note = Json::parse(saved.note, file.string());
   const Json* messages = note.find("messages");
-  s.messages = messages ? text::messages_from_json(*messages) : std::vector<text::Message>();
+  if (messages) check_messages(*messages);
+  s.messages = messages ? *messages : Json::array();
   cache.store(saved.tokens, saved.state, infer::SnapshotKind::turn_end);
   s.tokens = std::move(saved.tokens);
   s.last.reset();
@@ -99,16 +79,6 @@ int64_t append(quern_session& s, std::span<const int32_t> ids) {
   models::check_token_ids(ids, s.model->model->vocab_size());
   s.tokens.insert(s.tokens.end(), ids.begin(), ids.end());
   return s.length();
-}
-
-int64_t reply(quern_session& s, const quern_sampling* sampling, Callback on_text) {
-  const quern_model& m = *s.model;
-  if (s.messages.empty()) fail("the chat is empty: add a message first");
-  const text::PromptText prompt = text::chat_prompt(m.chat_template, m.tokenizer, text::messages_json(s.messages));
-  const infer::ThinkStart start = prompt.opens_thinking() ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
-  const int64_t n = generate(s, prompt.encode(m.tokenizer), options_of(sampling, m, start), on_text);
-  s.messages.push_back({"assistant", s.last->text});
-  return n;
 }
 
 }  // namespace quern::capi

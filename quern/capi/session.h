@@ -22,15 +22,10 @@ class Prefill {
   std::span<const float> logits_;
 };
 
-struct Callback {
-  quern_on_text call;
-  void* user;
-};
+// The session, which must not be generating: what was started would end on other tokens than it began with.
+quern_session& idle(quern_session* s);
 
 int64_t append(quern_session& s, std::span<const int32_t> ids);  // throws Error naming an id that is none
-// Generates after `prompt` and makes both the session's tokens. A cancellation takes effect between steps.
-int64_t generate(quern_session& s, std::vector<int32_t> prompt, infer::GenerateOptions options, Callback on_text);
-int64_t reply(quern_session& s, const quern_sampling* sampling, Callback on_text);
 Json result_json(const infer::Generated& g, const text::Tokenizer& tokenizer);
 
 // The format of `quern run --chat-file`: tokens, state, and the messages as its note.

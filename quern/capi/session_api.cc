@@ -1,19 +1,23 @@
 // Session and chat functions of quern.h.
 #include "quern/capi/session.h"
 
+#include "quern/capi/running.h"
+
 using namespace quern::capi;
 
 extern "C" {
 
 quern_session* quern_session_new(quern_model* model) {
-  return guarded(static_cast<quern_session*>(nullptr),
-                 [&] { return new quern_session{.model = &required(model, "model")}; });
+  return guarded(static_cast<quern_session*>(nullptr), [&] { return new quern_session(&required(model, "model")); });
 }
 
 quern_session* quern_session_fork(const quern_session* session) {
   return guarded(static_cast<quern_session*>(nullptr), [&] {
     const quern_session& s = required(session, "session");
-    return new quern_session{.model = s.model, .tokens = s.tokens, .messages = s.messages, .last = s.last};
+    auto fork = std::make_unique<quern_session>(s.model);
+    fork->tokens = s.tokens, fork->messages = s.messages, fork->setup = s.setup;
+    fork->last = s.last, fork->reply = s.reply;
+    return fork.release();
   });
 }
 
@@ -21,20 +25,22 @@ void quern_session_free(quern_session* session) { delete session; }
 
 void quern_session_reset(quern_session* session) {
   if (!session) return;
+  drop_running(*session);
   session->tokens.clear();
-  session->messages.clear();
+  session->messages = quern::Json::array();
   session->last.reset();
+  session->reply = quern::Json();
 }
 
 int64_t quern_session_append(quern_session* session, const char* text) {
   return guarded(int64_t{-1}, [&] {
-    quern_session& s = required(session, "session");
+    quern_session& s = idle(session);
     return append(s, s.model->tokenizer.encode(required(text, "text"), {.add_special_tokens = s.tokens.empty()}));
   });
 }
 
 int64_t quern_session_append_tokens(quern_session* session, const int32_t* ids, int64_t n) {
-  return guarded(int64_t{-1}, [&] { return append(required(session, "session"), required(ids, n, "ids")); });
+  return guarded(int64_t{-1}, [&] { return append(idle(session), required(ids, n, "ids")); });
 }
 
 int64_t quern_session_length(const quern_session* session) {
@@ -48,14 +54,14 @@ int64_t quern_session_tokens(const quern_session* session, int32_t* ids, int64_t
 
 int64_t quern_session_prefill(quern_session* session) {
   return guarded(int64_t{-1}, [&] {
-    quern_session& s = required(session, "session");
+    quern_session& s = idle(session);
     return Prefill(s, s.length()).computed();
   });
 }
 
 int64_t quern_session_logits(quern_session* session, float* logits, int64_t capacity) {
   return guarded(int64_t{-1}, [&] {
-    quern_session& s = required(session, "session");
+    quern_session& s = idle(session);
     const int64_t vocab = s.model->model->vocab_size();
     if (capacity < vocab) return vocab;
     const Prefill all(s, s.length() - 1);  // the last token is computed again: its logits are not kept
@@ -66,8 +72,9 @@ int64_t quern_session_logits(quern_session* session, float* logits, int64_t capa
 int64_t quern_session_generate(quern_session* session, const quern_sampling* sampling, quern_on_text on_text,
                                void* user) {
   return guarded(int64_t{-1}, [&] {
-    quern_session& s = required(session, "session");
-    return generate(s, s.tokens, options_of(sampling, *s.model, quern::infer::ThinkStart::none), {on_text, user});
+    quern_session& s = idle(session);
+    start(s, sampling, on_token_of(on_text, user));
+    return finish(s);
   });
 }
 
@@ -85,44 +92,49 @@ int64_t quern_session_result(const quern_session* session, char* buffer, int64_t
 
 int quern_session_save(quern_session* session, const char* file) {
   return guarded(-1, [&] {
-    save(required(session, "session"), required(file, "file"));
+    save(idle(session), required(file, "file"));
     return 0;
   });
 }
 
 int quern_session_load(quern_session* session, const char* file) {
   return guarded(-1, [&] {
-    load(required(session, "session"), required(file, "file"));
+    load(idle(session), required(file, "file"));
     return 0;
   });
 }
 
 int64_t quern_chat_add(quern_session* session, const char* role, const char* content) {
   return guarded(int64_t{-1}, [&] {
-    quern_session& s = required(session, "session");
-    s.messages.push_back({std::string(required(role, "role")), std::string(required(content, "content"))});
-    return static_cast<int64_t>(s.messages.size());
+    quern_session& s = idle(session);
+    quern::Json message = quern::Json::object();
+    message.set("role", required(role, "role")), message.set("content", required(content, "content"));
+    s.messages.push(std::move(message));
+    return static_cast<int64_t>(s.messages.as_array().size());
   });
 }
 
 int64_t quern_chat_set(quern_session* session, const char* messages_json) {
   return guarded(int64_t{-1}, [&] {
-    quern_session& s = required(session, "session");
-    s.messages =
-        quern::text::messages_from_json(quern::Json::parse(required(messages_json, "messages_json"), "messages"));
-    return static_cast<int64_t>(s.messages.size());
+    quern_session& s = idle(session);
+    quern::Json messages = quern::Json::parse(required(messages_json, "messages_json"), "messages");
+    check_messages(messages);
+    s.messages = std::move(messages);
+    return static_cast<int64_t>(s.messages.as_array().size());
   });
 }
 
 int64_t quern_chat_messages(const quern_session* session, char* buffer, int64_t capacity) {
-  return guarded(int64_t{-1}, [&] {
-    return copy_out(quern::text::messages_json(required(session, "session").messages).dump(), buffer, capacity,
-                    "buffer");
-  });
+  return guarded(int64_t{-1},
+                 [&] { return copy_out(required(session, "session").messages.dump(), buffer, capacity, "buffer"); });
 }
 
 int64_t quern_chat_reply(quern_session* session, const quern_sampling* sampling, quern_on_text on_text, void* user) {
-  return guarded(int64_t{-1}, [&] { return reply(required(session, "session"), sampling, {on_text, user}); });
+  return guarded(int64_t{-1}, [&] {
+    quern_session& s = idle(session);
+    start_reply(s, sampling, on_token_of(on_text, user));
+    return finish(s);
+  });
 }
 
 }  // extern "C"

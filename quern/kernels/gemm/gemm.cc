@@ -1,9 +1,6 @@
-// gemm<T>: dispatch. float: the reference under QUERN_ISA=ref, else oneDNN's sgemm or gemm_panels; double: a loop
-// blocked over K so that a block of B's rows stays in the second-level cache.
+// gemm<T>: dispatch. float: the reference under QUERN_ISA=ref, else oneDNN's sgemm (built with QUERN_ONEDNN) or
+// gemm_panels; double: a loop blocked over K so that a block of B's rows stays in the second-level cache.
 #include "quern/kernels/gemm/gemm.h"
-
-#include <omp.h>
-#include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 
@@ -13,14 +10,13 @@
 #include "quern/kernels/gemm/gemm_panels.h"
 #include "quern/kernels/gemm/gemm_rounded.h"
 
+#ifdef QUERN_ONEDNN
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
+#endif
+
 namespace quern::kernels {
 namespace {
-
-// A single row may carry any stride; BLAS interfaces still want a leading dimension of at least the row length.
-template <class T>
-int64_t leading(const View<T, 2>& v) {
-  return v.shape[0] > 1 ? v.stride[0] : std::max<int64_t>(1, v.shape[1]);
-}
 
 void check_shapes(int64_t am, int64_t ak, int64_t bk, int64_t bn, int64_t m, int64_t n) {
   QUERN_CHECK(am == m && ak == bk && bn == n, "op(A) [{}, {}], op(B) [{}, {}], C [{}, {}]", am, ak, bk, bn, m, n);
@@ -56,6 +52,15 @@ void gemm_f64(View<const double, 2> a, View<const double, 2> b, View<double, 2> 
   });
 }
 
+#ifndef QUERN_ONEDNN
+
+constexpr bool onednn_serves() { return false; }
+void gemm_f32(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, GemmOptions o) {
+  gemm_panels(a, b, c, o);
+}
+
+#else
+
 // oneDNN fixes its instruction set at its first call; until then it takes ours. Below it (tests, benches) our own
 // tiles serve.
 bool onednn_serves() {
@@ -65,6 +70,12 @@ bool onednn_serves() {
     return isa;
   }();
   return active_isa() == fixed;
+}
+
+// A single row may carry any stride; BLAS interfaces still want a leading dimension of at least the row length.
+template <class T>
+int64_t leading(const View<T, 2>& v) {
+  return v.shape[0] > 1 ? v.stride[0] : std::max<int64_t>(1, v.shape[1]);
 }
 
 void gemm_f32(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, GemmOptions o) {
@@ -90,6 +101,8 @@ void gemm_f32(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, 
     QUERN_CHECK(status == dnnl_success, "dnnl_sgemm says {}", static_cast<int>(status));
   });
 }
+
+#endif
 
 }  // namespace
 
@@ -123,8 +136,12 @@ GemmPath gemm_path(int64_t m, GemmOptions o) {
 }
 
 std::string gemm_library_version() {
+#ifdef QUERN_ONEDNN
   const dnnl_version_t* v = dnnl_version();
   return fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
+#else
+  return "not in this build";
+#endif
 }
 
 template void gemm<float>(View<const float, 2>, View<const float, 2>, View<float, 2>, GemmOptions);

@@ -88,16 +88,21 @@ int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t>
 }
 
 text::PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r) {
+  return render_chat(m.chat_template, m.tokenizer, f, r);
+}
+
+text::PromptText render_chat(const text::ChatTemplate& chat_template, const text::Tokenizer& tokenizer,
+                             const Fields& f, ChatRequest& r) {
   r.messages = read_messages(f.body());
   r.tools = read_tools(f);
   Json more = template_names(f);
-  if (r.tools.active()) r.format = &tool_format_of(m.chat_template.source());
-  if (!template_knows_tools(m.chat_template.source()))
+  if (r.tools.active()) r.format = &tool_format_of(chat_template.source());
+  if (!template_knows_tools(chat_template.source()))
     r.messages = tools_in_words(r.messages, r.tools);
   else if (r.tools.active())
     more.set("tools", r.tools.json());
   try {
-    return text::chat_prompt(m.chat_template, m.tokenizer, r.messages, more);
+    return text::chat_prompt(chat_template, tokenizer, r.messages, more);
   } catch (const Error& e) {
     bad_field("messages", "the chat template rejects them: {}", e.what());
   }

@@ -29,6 +29,8 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
 
 // Messages and tools of a request into r, and the prompt the template makes of them.
 text::PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r);
+text::PromptText render_chat(const text::ChatTemplate& chat_template, const text::Tokenizer& tokenizer,
+                             const Fields& f, ChatRequest& r);
 
 // The plan of a model's name or an x_think field: "mrsa", "mrsa:16x4x2,beta=2048", or an object
 // {"method", "n", "c", "t", "beta", "tau", "final", "seed"}.
