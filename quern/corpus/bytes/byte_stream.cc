@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "quern/base/error.h"
 #include "quern/corpus/bytes/hashing.h"

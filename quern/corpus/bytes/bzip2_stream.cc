@@ -2,6 +2,7 @@
 #include <bzlib.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace {
 class Bzip2Reader : public ByteStream {
  public:
   Bzip2Reader(std::unique_ptr<ByteStream> packed, std::filesystem::path file)
-      : packed_(std::move(packed)), file_(std::move(file)), buffer_(size_t{1} << 17) {
+      : packed_(std::move(packed)), file_(std::move(file)), buffer_(size_t{1} << 17), out_(size_t{1} << 17) {
     begin();
   }
   ~Bzip2Reader() override { BZ2_bzDecompressEnd(&z_); }
@@ -23,35 +24,41 @@ class Bzip2Reader : public ByteStream {
 
   std::optional<uint64_t> hash() const override { return packed_->hash(); }
   size_t read(char* to, size_t n) override {
-    n = std::min(n, size_t{1} << 30);
-    z_.next_out = to;
-    z_.avail_out = static_cast<unsigned>(n);
-    while (z_.avail_out == n) {
+    while (out_at_ == out_end_) {
       if (damaged_) fail("{}: damaged bzip2 data", file_.string());
-      if (z_.avail_in == 0 && !refill()) {
+      if (z_.avail_in == 0 && !full_ && !refill()) {
         if (between_) return 0;
         fail("{} is cut short: it ends inside a bzip2 stream", file_.string());
       }
-      if (between_) {  // another stream
-        BZ2_bzDecompressEnd(&z_);
-        begin();
-      }
-      const int code = BZ2_bzDecompress(&z_);
-      between_ = code == BZ_STREAM_END;
-      damaged_ = code != BZ_OK && !between_;
-      if (damaged_ && z_.avail_out < n) break;  // what came before it first
+      unpack();
     }
-    return n - z_.avail_out;
+    n = std::min(n, out_end_ - out_at_);
+    std::memcpy(to, out_.data() + out_at_, n);
+    out_at_ += n;
+    return n;
   }
 
  private:
   void begin() {
     bz_stream fresh{};
     fresh.next_in = z_.next_in, fresh.avail_in = z_.avail_in;
-    fresh.next_out = z_.next_out, fresh.avail_out = z_.avail_out;
     z_ = fresh;
     QUERN_CHECK(BZ2_bzDecompressInit(&z_, 0, 0) == BZ_OK);
     between_ = false;
+  }
+  // Always into the same room: what the library writes before it finds damage hangs on that.
+  void unpack() {
+    if (between_) {  // another stream
+      BZ2_bzDecompressEnd(&z_);
+      begin();
+    }
+    z_.next_out = out_.data();
+    z_.avail_out = static_cast<unsigned>(out_.size());
+    const int code = BZ2_bzDecompress(&z_);
+    between_ = code == BZ_STREAM_END;
+    damaged_ = code != BZ_OK && !between_;
+    out_at_ = 0, out_end_ = out_.size() - z_.avail_out;
+    full_ = z_.avail_out == 0 && !between_;
   }
   bool refill() {
     const size_t got = packed_->read(buffer_.data(), buffer_.size());
@@ -62,9 +69,10 @@ class Bzip2Reader : public ByteStream {
 
   std::unique_ptr<ByteStream> packed_;
   std::filesystem::path file_;
-  std::vector<char> buffer_;
+  std::vector<char> buffer_, out_;
+  size_t out_at_ = 0, out_end_ = 0;
   bz_stream z_{};
-  bool between_ = true, damaged_ = false;
+  bool between_ = true, damaged_ = false, full_ = false;  // full_: more may come out without more going in
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // xz decompression; the only file that includes lzma.h. A file may be several concatenated streams.
 #include <lzma.h>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,7 @@ const char* problem_of(lzma_ret code) {
 class XzReader : public ByteStream {
  public:
   XzReader(std::unique_ptr<ByteStream> packed, std::filesystem::path file)
-      : packed_(std::move(packed)), file_(std::move(file)), buffer_(size_t{1} << 17) {
+      : packed_(std::move(packed)), file_(std::move(file)), buffer_(size_t{1} << 17), out_(size_t{1} << 17) {
     QUERN_CHECK(lzma_stream_decoder(&z_, kMemory, LZMA_CONCATENATED) == LZMA_OK);
   }
   ~XzReader() override { lzma_end(&z_); }
@@ -37,31 +39,39 @@ class XzReader : public ByteStream {
 
   std::optional<uint64_t> hash() const override { return packed_->hash(); }
   size_t read(char* to, size_t n) override {
-    z_.next_out = reinterpret_cast<uint8_t*>(to);
-    z_.avail_out = n;
-    while (z_.avail_out == n && !done_) {
-      if (z_.avail_in == 0 && !ended_) {
-        z_.next_in = buffer_.data();
-        z_.avail_in = packed_->read(reinterpret_cast<char*>(buffer_.data()), buffer_.size());
-        ended_ = z_.avail_in == 0;
-      }
-      if (code_ == LZMA_OK) code_ = lzma_code(&z_, ended_ ? LZMA_FINISH : LZMA_RUN);
-      if (code_ == LZMA_OK) continue;
-      if (z_.avail_out < n) break;  // what came before it first
-      done_ = code_ == LZMA_STREAM_END;
-      if (!done_ && code_ == LZMA_BUF_ERROR) fail("{} is cut short: it ends inside an xz stream", file_.string());
-      if (!done_) fail("{}: damaged xz data: {}", file_.string(), problem_of(code_));
+    while (out_at_ == out_end_) {
+      if (code_ == LZMA_STREAM_END) return 0;
+      if (code_ == LZMA_BUF_ERROR) fail("{} is cut short: it ends inside an xz stream", file_.string());
+      if (code_ != LZMA_OK) fail("{}: damaged xz data: {}", file_.string(), problem_of(code_));
+      unpack();
     }
-    return n - z_.avail_out;
+    n = std::min(n, out_end_ - out_at_);
+    std::memcpy(to, out_.data() + out_at_, n);
+    out_at_ += n;
+    return n;
   }
 
  private:
+  // Always into the same room: what the library writes before it finds damage hangs on that.
+  void unpack() {
+    z_.next_out = reinterpret_cast<uint8_t*>(out_.data());
+    z_.avail_out = out_.size();
+    if (z_.avail_in == 0 && !ended_) {
+      z_.next_in = buffer_.data();
+      z_.avail_in = packed_->read(reinterpret_cast<char*>(buffer_.data()), buffer_.size());
+      ended_ = z_.avail_in == 0;
+    }
+    code_ = lzma_code(&z_, ended_ ? LZMA_FINISH : LZMA_RUN);
+    out_at_ = 0, out_end_ = out_.size() - z_.avail_out;
+  }
   std::unique_ptr<ByteStream> packed_;
   std::filesystem::path file_;
   std::vector<uint8_t> buffer_;
   lzma_stream z_ = LZMA_STREAM_INIT;
   lzma_ret code_ = LZMA_OK;
-  bool ended_ = false, done_ = false;
+  std::vector<char> out_;
+  size_t out_at_ = 0, out_end_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace
