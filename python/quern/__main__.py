@@ -1,6 +1,6 @@
 """python -m quern: the command."""
 
-from ._command import main
+from _quern_command import main  # type: ignore[import-untyped]
 
 if __name__ == "__main__":
     main()

@@ -1,20 +1,14 @@
-"""The command quern that comes with the package: in place of this process, or as a child whose result is read."""
+"""The command quern that comes with the package, as a child process whose result is read."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from typing import Any, Iterator, Mapping, NoReturn, Optional, Sequence
+from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from ._library import NATIVE, Error
 
 COMMAND = NATIVE / "bin" / "quern"
-
-
-def main() -> NoReturn:
-    """The console command: this process becomes the binary."""
-    os.execv(COMMAND, ["quern", *sys.argv[1:]])
 
 
 def flags(given: Mapping[str, object]) -> Iterator[str]:

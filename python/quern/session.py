@@ -151,6 +151,8 @@ class Session(Handle):
         """A session that goes on from here on its own; it shares what was computed."""
         with self._lock:
             handle = library.session_fork(self._h)
+            if not handle:
+                raise fail()
         return Session(self._model, handle)
 
     def reset(self) -> None:

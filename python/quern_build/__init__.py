@@ -31,6 +31,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     for name, file in package.licenses:
         info[f"licenses/{name}"] = file.read_bytes()
     files = {f"quern/{p.relative_to(source)}": p for source in [ROOT / "python/quern"] for p in python_files(source)}
+    files["_quern_command.py"] = ROOT / "python/_quern_command.py"
     files.update({f"quern/_native/{p.relative_to(package.folder)}": p for p in archive.files_below(package.folder)})
     return archive.write_wheel(Path(wheel_directory), metadata.wheel_name(ROOT, package.tag), files, info)
 

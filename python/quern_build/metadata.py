@@ -40,8 +40,8 @@ def dist_info(root, tag):
     info = {
         "METADATA": metadata(root),
         "WHEEL": about,
-        "entry_points.txt": "[console_scripts]\nquern = quern._command:main\n",
-        "top_level.txt": "quern\n",
+        "entry_points.txt": "[console_scripts]\nquern = _quern_command:main\n",
+        "top_level.txt": "_quern_command\nquern\n",
     }
     named = {name: text.encode() for name, text in info.items()}
     for name in ("LICENSE", "NOTICE"):

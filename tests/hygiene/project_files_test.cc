@@ -50,7 +50,7 @@ TEST(ProjectFiles, TheVersionIsSpelledOnce) {
   const std::string number = std::regex_replace(declared[0], std::regex(R"(\.)"), R"(\.)");
   const std::regex spelled("(^|[^0-9.])" + number + "($|[^0-9.])");
   std::vector<fs::path> files = {kRoot / "run", kRoot / "CITATION.cff", kRoot / "CMakePresets.json"};
-  for (const char* folder : {"apps", "cmake", "examples", "lab", "quern", "tools", "web"})
+  for (const char* folder : {"apps", "cmake", "examples", "lab", "python", "quern", "tools", "web"})
     for (const auto& e : fs::recursive_directory_iterator(kRoot / folder))
       if (e.is_regular_file() && is_code(e.path())) files.push_back(e.path());
   EXPECT_GT(files.size(), 500u);
