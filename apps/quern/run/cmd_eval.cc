@@ -53,6 +53,7 @@ struct EvalFlags {
   reason::CurriculumEvalOptions o;
   reason::GymProblemOptions gym;  // of --task gym
   WeightFlags weights{.dtype_default = "auto"};
+  LoraFlag adapter = {};
   GivenSettings<infer::GenerateOptions> given;
   bool json = false;
 
@@ -88,6 +89,7 @@ bool EvalFlags::parse(Words args) {
           "In the gym, level L is difficulty L - 1, --split heldout is its test split, and --count is shared by the "
           "environments. quern gym eval takes any difficulty and several samples of a problem.");
   weights.add_to(a);
+  a.settings(adapter);
   if (!a.parse(args)) return false;
   check_sampling("eval", a, given);
   return true;
@@ -158,7 +160,7 @@ struct EvalResult {
 };
 
 EvalResult evaluate(EvalFlags& f) {
-  const LoadedModel m = load_to_evaluate(f.dir, f.weights, f.o.generate);
+  const LoadedModel m = load_to_evaluate(f.dir, f.adapter.with(f.weights.load_options()), f.o.generate);
   std::optional<reason::AnswerLog> earlier;
   if (!f.against.empty()) earlier = reason::AnswerLog::read(f.against);
   std::FILE* log = f.log.empty() ? nullptr : std::fopen(f.log.c_str(), "wb");
