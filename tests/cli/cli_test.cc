@@ -46,6 +46,8 @@ TEST(Cli, EveryVerbHasHelp) {
                            "eval",
                            "export",
                            "train",
+                           "finetune",
+                           "merge",
                            "study",
                            "research",
                            "reshape",
