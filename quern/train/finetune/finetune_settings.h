@@ -37,7 +37,7 @@ struct FinetuneSettings {
     v("plain", plain, "prompt and completion rows are plain text, not a chat");
     v("skip_bad", skip_bad, "leave out rows that cannot be used instead of stopping");
     v("seed", seed, "random seed of the adapter, the split and the order");
-    v("resume", resume, "continue from the newest checkpoint of this folder");
+    v("resume", resume, "continue a fine-tuning from its newest checkpoint");
   }
 };
 
