@@ -27,7 +27,7 @@ bool left_alone(const std::string& module) {
          module.find("_adapter_list.") != module.npos;
 }
 
-// What PEFT is told to adapt: the given targets, or the ends of the names; whole names where an end would take more.
+// What PEFT is told to adapt: the given targets, or the last parts of the names.
 Json target_modules(const std::vector<std::string>& targets, const std::set<std::string>& modules) {
   std::set<std::string> names(targets.begin(), targets.end());
   if (names.empty())

@@ -49,7 +49,7 @@ struct FinetuneShape {
   int64_t width = 0;                    // of the model's residual stream
 };
 
-// A rate for adapters by width: what was best for models from 256 to 2048 wide, between these.
+// A rate for adapters by width: a rule of thumb (5e-4 at 2048, more for narrower models), tried at 256 only.
 double finetune_rate(int64_t width);
 Recipe finetune_recipe(const FinetuneSettings& settings, const models::LoraSettings& adapter,
                        const FinetuneShape& shape);
