@@ -37,6 +37,7 @@ constexpr Verb kRun[] = {
 constexpr Verb kModels[] = {
     {"info", "describe a model: family, parameters, KV cache per token", quern::cli::cmd_info},
     {"quantize", "quantize the weights of a model to 8 or 4 bits", quern::cli::cmd_quantize},
+    {"merge", "merge a LoRA adapter into a copy of its model", quern::cli::cmd_merge},
     {"new", "create a model folder with random weights", quern::cli::cmd_new},
     {"tokenizer", "train a byte-level BPE tokenizer", quern::cli::cmd_tokenizer},
     {"tokenize", "convert text to token ids", quern::cli::cmd_tokenize},
@@ -47,6 +48,7 @@ constexpr Verb kTrain[] = {
     {"gym", "environments that pose problems and verify answers", quern::cli::cmd_gym},
     {"plan", "what size of model this machine can train by when", quern::cli::cmd_plan},
     {"train", "pretrain or fine-tune a model from a recipe", quern::cli::cmd_train},
+    {"finetune", "train a LoRA adapter on chats or texts, in one command", quern::cli::cmd_finetune},
     {"rl", "reinforcement learning with verifiable rewards", quern::cli::cmd_rl},
     {"report", "write the HTML report of a training run", quern::cli::cmd_report},
     {"reshape", "convert or reshard a training checkpoint", quern::cli::cmd_reshape},

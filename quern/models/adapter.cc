@@ -96,6 +96,10 @@ Tensor merged(const Tensor& w, const Adapter::Pair& p, bool transposed) {
   return out.to(w.dtype());
 }
 
+bool same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && std::equal(a.data<float>(), a.data<float>() + a.size(), b.data<float>());
+}
+
 void check_shapes(const std::string& where, const Adapter::Pair& p, int64_t n, int64_t k) {
   if (p.b_NR.dim(0) != n || p.a_RK.dim(1) != k)
     fail("{}: {} and {} do not fit {}", where, to_string(p.b_NR.shape()), to_string(p.a_RK.shape()),
@@ -171,10 +175,33 @@ nn::LowRank Adapter::find(const std::string& matrix, int64_t n, int64_t k) {
   const Pair& p = found->second;
   check_shapes(fmt::format("{}, matrices of '{}'", file_.string(), found->first), p, n, k);
   used_.insert(found->first);
-  nn::LowRank path{p.a_RK, p.b_NR.clone()};
-  float* b = path.b_NR.data<float>();
-  for (int64_t i = 0; i < path.b_NR.size(); ++i) b[i] = static_cast<float>(p.scale * static_cast<double>(b[i]));
-  return path;
+  return std::make_shared<nn::LowRankPair>(p.a_RK, p.b_NR, p.scale);
+}
+
+void Adapter::merge_into(Model& model) {
+  names_of(model);
+  model.visit("", [&](const std::string& name, grad::Parameter& p) {
+    if (p.shape.size() != 2 || !p.value.defined() || merges(name)) return;
+    std::vector<std::string> names = model.names_at_layers(name);
+    if (names.empty()) names.push_back(name);
+    std::vector<nn::LowRank> own;
+    for (const std::string& n : names)
+      if (nn::LowRank path = find(n, p.shape[0], p.shape[1]); path.defined()) own.push_back(std::move(path));
+    if (own.empty()) return;
+    for (const nn::LowRank& other : own) {
+      const nn::LowRankPair &x = own[0].pair(), &y = other.pair();
+      // The first layer's pair alone is that of modules which are really shared.
+      const bool all = own.size() == names.size() || (own.size() == 1 && pairs_.count(names[0]));
+      if (!all || x.scale != y.scale || !same(x.a_RK.value, y.a_RK.value) || !same(x.b_NR.value, y.b_NR.value))
+        fail(
+            "{}: '{}' is one matrix that {} layers share, and the adapter has a product of its own for each: it "
+            "cannot "
+            "be merged; run it unmerged",
+            file_.string(), name, names.size());
+    }
+    const nn::LowRankPair& pair = own[0].pair();
+    p.value = merged(p.value, {pair.a_RK.value, pair.b_NR.value, pair.scale}, false);
+  });
 }
 
 void Adapter::finish() const {

@@ -1,5 +1,6 @@
 // LoRA adapters in PEFT format (adapter_config.json, adapter_model.safetensors), beside the weights: y = x·Wᵀ + s·(x·Aᵀ)·Bᵀ
-// (nn/low_rank.h). W stays as it is, quantized or not; a block that several layers share has A and B per layer. s is
+// (nn/low_rank.h). W stays as it is, quantized or not, unless it is asked to take the product in (merge_into); a block that
+// several layers share has A and B per layer. s is
 // alpha / r, or alpha / √r with use_rslora, by matrix where alpha_pattern says so. Merged as tensors are read, because
 // they are no matrix of one module here: the LM head, and experts that a checkpoint stores one by one. Modules that were
 // trained whole (modules_to_save) replace the checkpoint's. Other kinds (DoRA, trained biases) are refused by name.
@@ -26,6 +27,9 @@ class Adapter : public nn::LowRankSource {
   // Then, while the model is packed: by the matrix's current name, or by that of another layout of the family.
   void names_of(const Model& model) { model_ = &model; }
   nn::LowRank find(const std::string& matrix, int64_t n, int64_t k) override;
+  // Or without packing: into the plain matrices of the model. Throws Error where a matrix is shared by several layers and
+  // each has a pair of its own, which no one matrix can hold.
+  void merge_into(Model& model);
   void finish() const;  // throws Error naming a matrix that the model does not have
 
   struct Pair {

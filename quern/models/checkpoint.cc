@@ -97,10 +97,9 @@ std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem:
         "{} is quantized, and {} replaces or changes whole tensors (modules_to_save, lm_head): take the original "
         "folder",
         path.string(), options.adapter->string());
-  if (adapter && !options.pack)
-    fail("{}: an adapter is for inference only: load the model for inference, or without the adapter", path.string());
   if (packed && !options.pack)
-    fail("{} is quantized, which supports inference only: train the original folder", path.string());
+    fail("{} is quantized, which supports inference only: {} the original folder", path.string(),
+         adapter ? "merge into" : "train");
   if (packed && (options.scheme || options.head || options.hook))
     fail("{} is already quantized as {}: quantize the original folder", path.string(),
          kernels::to_string(packed->body()));
@@ -129,8 +128,10 @@ std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem:
     if (!options.pack && p.value.same_buffer(t))
       p.value = p.value.clone();  // training writes; a mapping is read-only
   });
-  if (adapter) adapter->names_of(*model);
-  if (options.pack) model->pack(packing.beside(adapter ? &*adapter : nullptr));
+  if (adapter) options.pack ? adapter->names_of(*model) : adapter->merge_into(*model);
+  nn::LowRankSource* paths = adapter ? &*adapter : options.paths;
+  if (options.paths) model->visit("", [](const std::string&, grad::Parameter& p) { p.trainable = false; });
+  if (options.pack) model->pack(packing.beside(paths));
   if (packed) packed->finish();
   if (adapter) adapter->finish();
   const std::vector<std::string> unread = weights.unread();

@@ -30,8 +30,9 @@ struct LoadOptions {
   // Instead of dtype: the matrices in this scheme, the head in its own (q8 under a quantized body if absent). A
   // packed folder knows its schemes and takes none.
   std::optional<kernels::QuantFormat> scheme = {}, head = {};
-  std::optional<std::filesystem::path> adapter = {};  // a PEFT folder to run beside the weights (adapter.h)
+  std::optional<std::filesystem::path> adapter = {};  // a PEFT folder: beside packed weights, merged into plain ones
   double adapter_scale = 1;                           // times the adapter's own
+  nn::LowRankSource* paths = nullptr;                 // instead: what learns beside the weights, which freeze
   nn::PrepackHook* hook = nullptr;                    // sees every quantized matrix as it is packed
 };
 

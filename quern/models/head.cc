@@ -2,6 +2,7 @@
 
 #include "quern/base/threads.h"
 #include "quern/models/token_ids.h"
+#include "quern/nn/frozen_linear.h"
 
 namespace quern::models {
 
@@ -43,23 +44,24 @@ grad::Var Head::embed(grad::Tape& tape, std::span<const int32_t> ids) {
   return y;
 }
 
+// The output matrix on a tape: the parameter, or what was packed, in f32 as long as it is used.
+grad::Var Head::output(grad::Tape& tape) {
+  if (!out().value.defined()) return nn::unpacked(packed_);
+  grad::Var w = tape.param(out());
+  return w.dtype() == DType::bf16 ? grad::Var(w.value.to(DType::f32)) : w;
+}
+
 grad::Var Head::logits(grad::Tape& tape, const grad::Var& hidden_TD) {
-  if (!tape.recording() && packed_.defined()) {
-    Tensor y = Tensor::empty({hidden_TD.dim(0), embed_.shape[0]}, DType::f32);
-    Arena& scratch = thread_arena();
-    Arena::Scope scope(scratch);
-    packed_.apply(hidden_TD.value.view<const float, 2>(), {}, y.view<float, 2>(), scratch);
-    return y;
-  }
+  if (packed_.defined()) return nn::frozen_linear(tape, hidden_TD, packed_, {}, {packed_.n()})[0];
   return nn::head_logits(tape, hidden_TD, out());
 }
 
 grad::Var Head::loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) {
-  return nn::head_loss(tape, hidden_TD, out(), targets, {});
+  return nn::head_loss(tape, hidden_TD, output(tape), targets, {});
 }
 
 grad::Var Head::objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms) {
-  return nn::head_objective(tape, hidden_TD, out(), terms);
+  return nn::head_objective(tape, hidden_TD, output(tape), terms);
 }
 
 }  // namespace quern::models

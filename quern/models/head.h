@@ -24,6 +24,7 @@ class Head : public nn::Module {
   grad::Var objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms);
 
  private:
+  grad::Var output(grad::Tape& tape);
   grad::Parameter& out() { return tied_ ? embed_ : out_; }
   bool tied_;
   grad::Parameter embed_, out_;

@@ -46,6 +46,8 @@ class Model : public nn::Module {
   virtual Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const;
   // Names of a parameter in other layouts of the family's checkpoints.
   virtual std::vector<std::string> other_names(const std::string& /*name*/) const { return {}; }
+  // Of a parameter that several layers share: its names at each of them, the own one first; else empty.
+  virtual std::vector<std::string> names_at_layers(const std::string& /*name*/) const { return {}; }
   // Checkpoint tensors that need no reading (tied copies, rotary tables); others left over are reported.
   virtual bool ignorable(const std::string& /*tensor*/) const { return false; }
 };

@@ -28,6 +28,10 @@ class ModelWrapper : public Model {
   }
   bool share_experts(comm::Communicator* group) override { return inner_.share_experts(group); }
   std::vector<std::span<const float>> expert_loads() override { return inner_.expert_loads(); }
+  std::vector<std::string> other_names(const std::string& name) const override { return inner_.other_names(name); }
+  std::vector<std::string> names_at_layers(const std::string& name) const override {
+    return inner_.names_at_layers(name);
+  }
   bool ignorable(const std::string& tensor) const override { return inner_.ignorable(tensor); }
   void visit(const std::string& prefix, const nn::ParameterVisitor& v) override { inner_.visit(prefix, v); }
   void pack(const nn::WeightPrepacking& p) override { inner_.pack(p); }

@@ -1,12 +1,11 @@
 #include "quern/models/quantize.h"
 
-#include <unistd.h>
-
 #include <optional>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/models/checkpoint.h"
+#include "quern/models/model_folder.h"
 
 namespace quern::models {
 namespace {
@@ -48,56 +47,12 @@ class Calibration {
   size_t watched_ = 0;  // matrices before this one have been watched
 };
 
-// A folder that disappears unless it is kept.
-class Draft {
- public:
-  explicit Draft(const fs::path& target) : target_(target), path_(target) {
-    path_ += fmt::format(".part{}", ::getpid());
-    fs::create_directories(path_);
-  }
-  ~Draft() {
-    std::error_code ignored;
-    if (!kept_) fs::remove_all(path_, ignored);
-  }
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-  const fs::path& path() const { return path_; }
-  void keep() {
-    std::error_code e;
-    fs::rename(path_, target_, e);
-    if (e) fail("cannot rename {} to {}: {}", path_.string(), target_.string(), e.message());
-    kept_ = true;
-  }
-
- private:
-  fs::path target_, path_;
-  bool kept_ = false;
-};
-
-// Tokenizer, template, generation settings: whatever lies beside the weights. In the folder of a .gguf file others
-// may live too.
-void copy_companions(const fs::path& from, const fs::path& to) {
-  if (!fs::is_directory(from)) {
-    for (const char* name :
-         {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json"})
-      if (fs::exists(from.parent_path() / name)) fs::copy_file(from.parent_path() / name, to / name);
-    return;
-  }
-  for (const fs::directory_entry& e : fs::directory_iterator(from)) {
-    const std::string name = e.path().filename().string(), tail = e.path().extension().string();
-    const bool text = tail == ".json" || tail == ".jinja" || tail == ".txt" || tail == ".model" || tail == ".md";
-    if (e.is_regular_file() && text && name != "config.json" && !name.ends_with(".index.json"))
-      fs::copy_file(e.path(), to / name);
-  }
-}
-
 }  // namespace
 
 void check_quantized_target(const fs::path& to, const QuantizeOptions& o) {
   kernels::check(o.body, "scheme"), kernels::check(o.head, "head");
   if (!o.body.quantized()) fail("scheme: {}, expected q8, q4 or q8a8", kernels::to_string(o.body));
-  if (fs::exists(to) && !(fs::is_directory(to) && fs::is_empty(to)))
-    fail("{} already exists: name a new folder", to.string());
+  check_new_folder(to);
 }
 
 void save_quantized(Model& model, const QuantizationRecorder& recorder, const NamedTensors& plain, const fs::path& to,
@@ -110,16 +65,11 @@ void save_quantized(Model& model, const QuantizationRecorder& recorder, const Na
   q.set("quant_method", "quern"), q.set("version", kQuantizedVersion);
   q.set("scheme", to_json(o.body)), q.set("head", to_json(o.head));
   config.set("quantization_config", q);
-  try {
-    Draft draft(to);
-    companions(draft.path());
-    recorder.save(draft.path() / "model.safetensors", plain, packed, o.body, o.head);
-    write_file(draft.path() / "config.json", config.dump(2) + "\n");
-    if (fs::exists(to)) fs::remove(to);
-    draft.keep();
-  } catch (const fs::filesystem_error& e) {
-    fail("cannot write {}: {}", to.string(), e.what());
-  }
+  write_folder(to, [&](const fs::path& draft) {
+    companions(draft);
+    recorder.save(draft / "model.safetensors", plain, packed, o.body, o.head);
+    write_file(draft / "config.json", config.dump(2) + "\n");
+  });
 }
 
 void quantize_folder(const nn::Registry& registry, const fs::path& from, const fs::path& to,

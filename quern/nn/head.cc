@@ -55,10 +55,9 @@ grad::Var with_gradients(grad::Tape& tape, const std::vector<grad::Var>& inputs,
 
 }  // namespace
 
-grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, std::span<const int32_t> targets,
+grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, std::span<const int32_t> targets,
                     std::span<const double> weights) {
-  grad::Var w = tape.param(w_VD);
-  Tensor h = h_TD.value, wv = w.value;
+  Tensor h = h_TD.value, wv = w_VD.value;
   count_matmul(h.dim(0), wv.size(), wv.bytes());
   return with_float(h.dtype(), [&]<class T>() {
     Tensor weight;
@@ -77,16 +76,15 @@ grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_
       Arena::Scope scope(scratch);
       return kernels::head_cross_entropy<T>(in, g_loss, grads, {}, scratch);
     };
-    return with_gradients<T>(tape, {h_TD, w}, run);
+    return with_gradients<T>(tape, {h_TD, w_VD}, run);
   });
 }
 
-grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, const HeadTerms& terms) {
-  grad::Var w = tape.param(w_VD);
-  Tensor h = h_TD.value, wv = w.value;
+grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, const HeadTerms& terms) {
+  Tensor h = h_TD.value, wv = w_VD.value;
   count_matmul(h.dim(0), wv.size(), wv.bytes());
   return with_float(h.dtype(), [&]<class T>() {
-    return with_gradients<T>(tape, {h_TD, w}, [&](double g_loss, kernels::HeadLossGrads<T> grads) {
+    return with_gradients<T>(tape, {h_TD, w_VD}, [&](double g_loss, kernels::HeadLossGrads<T> grads) {
       kernels::HeadObjective<T> in;
       in.h = h.view<const T, 2>();
       in.w = wv.view<const T, 2>();

@@ -2,6 +2,7 @@
 
 #include "quern/base/op_counters.h"
 #include "quern/nn/dispatch.h"
+#include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/rows.h"
 
@@ -49,24 +50,10 @@ grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, const grad::Var& w_NK,
   });
 }
 
-namespace {
-
-Tensor apply(const kernels::PrepackedWeight& w, const Tensor& x_TK, const Tensor& bias) {
-  Tensor y = Tensor::empty({x_TK.dim(0), w.n()}, DType::f32);
-  Arena& scratch = thread_arena();
-  Arena::Scope scope(scratch);
-  w.apply(x_TK.view<const float, 2>(), bias.defined() ? bias.view<const float, 1>() : View<const float, 1>(),
-          y.view<float, 2>(), scratch);
-  return y;
-}
-
-}  // namespace
-
 grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, Linear& l) {
-  if (!tape.recording() && l.packed.defined()) {
-    Tensor y = apply(l.packed, x_TK.value, l.bias.value);
-    l.low_rank.add_to(y, x_TK.value);
-    return y;
+  if (l.packed.defined()) {
+    const grad::Var y = frozen_linear(tape, x_TK, l.packed, l.bias.value, {l.weight.shape[0]})[0];
+    return l.low_rank.beside(tape, y, x_TK);
   }
   grad::Var y = linear(tape, x_TK, tape.param(l.weight), l.weight.matrix ? tape.precision() : grad::Precision::f32);
   return l.bias.defined() ? add_bias(tape, y, l.bias) : y;
@@ -98,18 +85,15 @@ void LinearGroup::pack(const WeightPrepacking& t) {
   }
 }
 
-std::vector<grad::Var> LinearGroup::forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const {
-  Tensor y = apply(packed_, x_TK, packed_bias_);
-  for (int64_t at = 0; const Linear& l : parts_) {
-    l.low_rank.add_to(y.narrow(1, at, l.weight.shape[0]), x_TK);
-    at += l.weight.shape[0];
-  }
-  std::vector<grad::Var> out;
-  for (int64_t at = 0; int64_t n : widths) {
-    out.push_back(y.narrow(1, at, n));
-    at += n;
-  }
-  return out;
+std::vector<grad::Var> LinearGroup::forward_packed(grad::Tape& tape, const grad::Var& x_TK,
+                                                   const std::vector<int>& outputs,
+                                                   const std::vector<int64_t>& widths) const {
+  std::vector<grad::Var> y = frozen_linear(tape, x_TK, packed_, packed_bias_, widths);
+  auto l = parts_.begin();
+  for (size_t o = 0; o < outputs.size(); ++o)
+    for (int64_t i = 0, at = 0; i < outputs[o]; ++i, at += l->weight.shape[0], ++l)
+      y[o] = l->low_rank.beside(tape, y[o], x_TK, at);
+  return y;
 }
 
 std::vector<grad::Var> LinearGroup::forward(grad::Tape& tape, const grad::Var& x_TK,
@@ -131,7 +115,7 @@ std::vector<grad::Var> LinearGroup::forward(grad::Tape& tape, const grad::Var& x
     }
   }
   QUERN_CHECK(used.size() == parts_.size(), "{} of {} parts in outputs", used.size(), parts_.size());
-  if (!tape.recording() && packed_.defined()) return forward_packed(x_TK.value, widths);
+  if (packed_.defined()) return forward_packed(tape, x_TK, outputs, widths);
 
   std::vector<grad::Var> inputs = {x_TK};
   for (size_t i = 0; i < used.size(); ++i) {

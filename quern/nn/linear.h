@@ -1,6 +1,6 @@
 // Linear: y = x·Wᵀ (+ b), W [N, K].  gx = gy·W,  gW += gyᵀ·x,  gb += Σ_t gy. On a bf16 tape the three matrix
 // multiplications round their operands, except for small matrices such as a router's. With prepacked weights it
-// multiplies in their type and accumulates in f32.
+// multiplies in their type, accumulates in f32, and does not learn (frozen_linear.h); a low-rank path beside them may.
 #pragma once
 #include <string>
 #include <vector>
@@ -36,7 +36,8 @@ class LinearGroup {
   std::vector<grad::Var> forward(grad::Tape& tape, const grad::Var& x_TK, const std::vector<int>& outputs);
 
  private:
-  std::vector<grad::Var> forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const;
+  std::vector<grad::Var> forward_packed(grad::Tape& tape, const grad::Var& x_TK, const std::vector<int>& outputs,
+                                        const std::vector<int64_t>& widths) const;
   std::vector<Linear> parts_;
   kernels::PrepackedWeight packed_;
   Tensor packed_bias_;

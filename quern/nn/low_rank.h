@@ -1,19 +1,43 @@
 // A low-rank path beside a matrix W [N, K]: y = x·Wᵀ + s·(x·Aᵀ)·Bᵀ, as LoRA adapters have them. It is never merged into
-// W, so W may be quantized, and may be shared by several call sites with paths of their own. For inference.
+// W, so W may be quantized, and may be shared by several call sites with paths of their own. On a tape A and B learn:
+//   u = s·gy·B,   gB += s·gyᵀ·(x·Aᵀ),   gA += uᵀ·x,   gx += u·A
+// With dropout the path, and not W, sees x with some elements zero and the others larger by 1 / (1 − p); the mask is a
+// function of (draw, path, element), so that a recomputed layer meets the same one.
 // Cost per token: R·(K + N) multiply-adds.
 #pragma once
+#include <memory>
 #include <string>
 
-#include "quern/tensor/tensor.h"
+#include "quern/grad/tape.h"
 
 namespace quern::nn {
 
-struct LowRank {
-  Tensor a_RK, b_NR;  // f32; s is a factor of B
+// A, B and s of one path; call sites share it.
+struct LowRankPair {
+  grad::Parameter a_RK, b_NR;                 // f32
+  double scale = 1;                           // s
+  double dropout = 0;                         // p
+  uint64_t stream = 0;                        // of the path's random numbers
+  std::shared_ptr<const uint64_t> draw = {};  // of this forward pass; null or 0: nothing is dropped
 
-  bool defined() const { return a_RK.defined(); }
-  // y += (x·Aᵀ)·Bᵀ in place; does nothing when undefined.
-  void add_to(const Tensor& y_TN, const Tensor& x_TK) const;
+  LowRankPair() = default;
+  LowRankPair(Tensor a, Tensor b, double s);  // of an adapter that does not learn
+};
+
+class LowRank {
+ public:
+  LowRank() = default;
+  LowRank(std::shared_ptr<LowRankPair> pair) : pair_(std::move(pair)) {}
+
+  bool defined() const { return pair_ != nullptr; }
+  const LowRankPair& pair() const { return *pair_; }
+  int64_t n() const { return pair_->b_NR.shape[0]; }
+  // y + s·(x·Aᵀ)·Bᵀ in the buffer of y, which nobody else may read: columns begin … begin + N. Undefined: y.
+  grad::Var beside(grad::Tape& tape, const grad::Var& y, const grad::Var& x_TK, int64_t begin = 0) const;
+  grad::Var alone(grad::Tape& tape, const grad::Var& x_TK) const;  // s·(x·Aᵀ)·Bᵀ
+
+ private:
+  std::shared_ptr<LowRankPair> pair_;
 };
 
 // Where modules find the paths of their matrices while they are packed.

@@ -3,22 +3,19 @@
 #include "quern/base/rng.h"
 
 namespace quern::nn {
-namespace {
 
-uint64_t name_hash(const std::string& s) {  // FNV-1a: a stream of random numbers for each name
+uint64_t name_stream(const std::string& name) {  // FNV-1a
   uint64_t h = 0xcbf29ce484222325ull;
-  for (unsigned char c : s) h = (h ^ c) * 0x100000001b3ull;
+  for (unsigned char c : name) h = (h ^ c) * 0x100000001b3ull;
   return h;
 }
-
-}  // namespace
 
 Tensor initial_value(const grad::Parameter& p, const std::string& name, uint64_t seed, DType t) {
   Tensor v = Tensor::empty(p.shape, DType::f32);
   if (p.init.kind == grad::Init::Kind::constant) {
     v.fill(p.init.value);
   } else {
-    Rng rng(seed, name_hash(name));
+    Rng rng(seed, name_stream(name));
     const bool drawn = p.init.kind == grad::Init::Kind::drawn;
     for (float& x : v.span<float>())
       x = static_cast<float>(drawn ? p.init.draw(rng.uniform()) : rng.normal() * p.init.value);

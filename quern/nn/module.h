@@ -20,6 +20,7 @@ class Module {
   virtual void pack(const WeightPrepacking&) {}
 };
 
+uint64_t name_stream(const std::string& name);  // of random numbers, one for each name
 // A parameter's initial value, drawn from (seed, name): the same whatever the order.
 Tensor initial_value(const grad::Parameter& p, const std::string& name, uint64_t seed, DType t);
 void initialize(Module& m, uint64_t seed, DType t = DType::f32);

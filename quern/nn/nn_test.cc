@@ -83,11 +83,13 @@ TEST(NnGradients, EveryOperation) {
   check("affine", {a}, [](grad::Tape& t, auto& x, Bag& p) { return affine_in(t, x[0], p.d, p.e); });
   check("embedding", {}, [&](grad::Tape& t, auto&, Bag& p) { return embedding(t, p.table, ids); });
   check("head logits", {a}, [](grad::Tape& t, auto& x, Bag& p) { return head_logits(t, x[0], p.table); });
-  check("head loss", {a}, [&](grad::Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, {}); });
+  check("head loss", {a},
+        [&](grad::Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], t.param(p.table), targets, {}); });
   check("weighted head loss", {a},
-        [&](grad::Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, weights); });
-  check("loss twice over", {a},
-        [&](grad::Tape& t, auto& x, Bag& p) { return scale(t, head_loss(t, x[0], p.table, targets, {}), 3.0); });
+        [&](grad::Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], t.param(p.table), targets, weights); });
+  check("loss twice over", {a}, [&](grad::Tape& t, auto& x, Bag& p) {
+    return scale(t, head_loss(t, x[0], t.param(p.table), targets, {}), 3.0);
+  });
 }
 
 TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
@@ -100,7 +102,7 @@ TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
   };
   double expected = (minus_log_p(0.5, 1, 1.5, 1.5) + minus_log_p(-1, 0.25, 1.5, -1)) / 2;
   grad::Tape t(grad::Tape::inference);
-  EXPECT_NEAR(head_loss(t, grad::Var(h), w, targets, {}).value.item(), expected, 1e-12);
+  EXPECT_NEAR(head_loss(t, grad::Var(h), t.param(w), targets, {}).value.item(), expected, 1e-12);
 }
 
 TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {

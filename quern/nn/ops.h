@@ -41,7 +41,7 @@ grad::Var rope(grad::Tape& tape, const grad::Var& x_THd, const kernels::RopeAngl
 grad::Var embedding(grad::Tape& tape, grad::Parameter& table_VD, std::span<const int32_t> ids);
 grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD);
 // Mean cross-entropy over targets ≥ 0, weighted; logits exist a chunk of tokens at a time.
-grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, std::span<const int32_t> targets,
+grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, std::span<const int32_t> targets,
                     std::span<const double> weights);
 // Σ_t f_t(log p_t), with logits divided by the temperature (kernels/cross_entropy/head_objective.h). f is called during
 // this call only.
@@ -50,7 +50,7 @@ struct HeadTerms {
   const kernels::TokenObjective& f;
   double temperature = 1;
 };
-grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, const HeadTerms& terms);
+grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, const HeadTerms& terms);
 
 grad::Var reshape(grad::Tape& tape, const grad::Var& x, Shape shape);
 

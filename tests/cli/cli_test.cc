@@ -47,6 +47,8 @@ TEST(Cli, EveryVerbHasHelp) {
                            "export",
                            "plan",
                            "train",
+                           "finetune",
+                           "merge",
                            "study",
                            "research",
                            "reshape",

@@ -177,6 +177,8 @@ TEST(Help, HasTheWordsPeopleSearchFor) {
       {"corpus sketch", {"MinHash signature"}},
       {"data build", {"loss mask", "fine-tuning"}},
       {"train", {"fine-tun", "gradient accumulation", "fault-tolerant", "batch size"}},
+      {"finetune", {"LoRA", "QLoRA", "PEFT", "early stopping", "Alpaca", "ShareGPT"}},
+      {"merge", {"LoRA"}},
       {"recall", {"personalized PageRank", "BM25", "RAG"}},
       {"memory", {"conversation memory", "temporal"}},
       {"reshape", {"reshard"}},

@@ -38,6 +38,7 @@
 #include "quern/optim/balance/balance.h"
 #include "quern/optim/muon/muon.h"
 #include "quern/plan/machine.h"
+#include "quern/train/finetune/finetune_settings.h"
 #include "quern/train/recipe/recipe.h"
 #include "tests/cli/shell.h"
 
@@ -193,6 +194,8 @@ TEST(Settings, StandInTheDocuments) {
   std::erase_if(recipe, [](const SettingInfo& s) { return s.name == "parallel"; });  // has a page of its own
   expect_table("training.md", "Recipe", key_table(recipe));
   expect_table("parallel.md", "ParallelConfig", key_table(list_settings(train::ParallelConfig()), "parallel."));
+  expect_table("finetuning.md", "LoraSettings", flag_table(list_settings(models::LoraSettings())));
+  expect_table("finetuning.md", "FinetuneSettings", flag_table(list_settings(train::FinetuneSettings())));
   expect_table("corpus/deduplication.md", "DedupSettings",
                flag_table(list_settings(corpus::DedupSettings()), FlagTable::flags_and_keys));
   std::vector<SettingInfo> common;

@@ -31,6 +31,8 @@ int cmd_demo(Words args);
 int cmd_plan(Words args);
 int cmd_paper(Words args);
 int cmd_train(Words args);
+int cmd_finetune(Words args);
+int cmd_merge(Words args);
 int cmd_rl(Words args);
 int cmd_study(Words args);
 int cmd_memory(Words args);

@@ -25,6 +25,7 @@ struct GymEvalFlags {
   SamplesFlag size;
   reason::EvaluationOptions o;
   WeightFlags weights{.dtype_default = "auto"};
+  LoraFlag adapter = {};
   GivenSettings<infer::GenerateOptions> given;
   std::optional<reason::AnswerLog> earlier;
   bool json = false;
@@ -60,6 +61,7 @@ bool GymEvalFlags::parse(Words args) {
           "MODEL is a folder or zaya-nano, NAME an environment of quern gym list; without one, all are asked. "
           "Intervals are Wilson's, at 95 %.");
   weights.add_to(a);
+  a.settings(adapter);
   if (!a.parse(args)) return false;
   check_sampling("gym eval", a, given);
   return true;
@@ -104,7 +106,7 @@ void GymEvalFlags::read_earlier() {
 }
 
 reason::GymRun evaluate(GymEvalFlags& f) {
-  const LoadedModel m = load_to_evaluate(f.dir, f.weights, f.o.generate);
+  const LoadedModel m = load_to_evaluate(f.dir, f.adapter.with(f.weights.load_options()), f.o.generate);
   f.read_earlier();
   std::optional<LineFile> log;
   if (!f.log.empty()) log.emplace(f.log);

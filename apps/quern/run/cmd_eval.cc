@@ -57,6 +57,7 @@ struct EvalFlags {
   reason::CurriculumEvalOptions o;
   reason::GymProblemOptions gym;  // of --task gym
   WeightFlags weights{.dtype_default = "auto"};
+  LoraFlag adapter = {};
   GivenSettings<infer::GenerateOptions> given;
   GivenSettings<ProblemFlags> given_which;
   GivenSettings<reason::CurriculumEvalOptions> given_size;
@@ -99,6 +100,7 @@ bool EvalFlags::parse(Words args) {
           "--tasks asks the questions of a file instead: all rows, unless --split picks some. There --count N "
           "takes the first N, and --samples K asks each K times.");
   weights.add_to(a);
+  a.settings(adapter);
   if (!a.parse(args)) return false;
   check_sampling("eval", a, given);
   given_which.overlay(which), given_size.overlay(o);
@@ -191,7 +193,7 @@ struct EvalResult {
 };
 
 EvalResult evaluate(EvalFlags& f) {
-  const LoadedModel m = load_to_evaluate(f.dir, f.weights, f.o.generate);
+  const LoadedModel m = load_to_evaluate(f.dir, f.adapter.with(f.weights.load_options()), f.o.generate);
   std::optional<reason::AnswerLog> earlier;
   if (!f.against.empty()) earlier = reason::AnswerLog::read(f.against);
   std::FILE* log = f.log.empty() ? nullptr : std::fopen(f.log.c_str(), "wb");

@@ -18,7 +18,8 @@ struct LoadedModel {
 };
 
 // `name`: a folder, or a model that ships with Quern. Its stop tokens go into `generate`.
-LoadedModel load_to_evaluate(const std::string& name, const WeightFlags& weights, infer::GenerateOptions& generate);
+LoadedModel load_to_evaluate(const std::string& name, const models::LoadOptions& options,
+                             infer::GenerateOptions& generate);
 
 // Throws UsageError where no answer can be sampled with what was given, before a model is loaded and asked.
 void check_sampling(const char* verb, const Args& a, const GivenSettings<infer::GenerateOptions>& given);

@@ -5,6 +5,7 @@
 #include "quern/ffn/moe/exchange.h"
 #include "quern/kernels/moe/moe.h"
 #include "quern/nn/dispatch.h"
+#include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 
@@ -73,6 +74,20 @@ grad::Var MoeFfn::experts_over_ranks(grad::Tape& tape, const grad::Var& x_TD, co
   return exchange.home(tape, experts(tape, x_RD, {exchange.expert_R1(), w_R1}));
 }
 
+MoeFfn::ExpertMatrices MoeFfn::matrices(const kernels::MoePlan& plan, DType t) const {
+  if (packed_down_.empty()) return {gate_up_.value.to(t), down_.value.to(t)};
+  ExpertMatrices m{Tensor::empty(gate_up_.shape, DType::f32), Tensor::empty(down_.shape, DType::f32)};
+  for (int64_t i = 0; i < n_experts_; ++i) {
+    const auto e = static_cast<size_t>(i);
+    if (plan.offsets[e] == plan.offsets[e + 1]) continue;  // nobody reads it
+    auto unpack = [i](const kernels::PrepackedWeight& w, const Tensor& to) {
+      nn::unpack_rows(w, 0, to.narrow(0, i, 1).reshape({w.n(), w.k()}));
+    };
+    unpack(packed_gate_up_[e], m.gate_up), unpack(packed_down_[e], m.down);
+  }
+  return m;
+}
+
 grad::Var MoeFfn::experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r) {
   const Tensor x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
   int64_t D = x.dim(1), F = down_.shape[2];
@@ -90,43 +105,46 @@ grad::Var MoeFfn::experts(grad::Tape& tape, const grad::Var& x_TD, const Routing
                             plan, scratch);
     return y;
   }
-  grad::Var gu = tape.param(gate_up_), dn = tape.param(down_);
-  Tensor guv = gu.value.to(x.dtype()), dnv = dn.value.to(x.dtype());
-  count_matmul(plan.n, 3 * D * F, (guv.bytes() + dnv.bytes()) / n_experts_);
-  bool keep = tape.needs({x_TD, r.weight_Tk, gu, dn});
+  const bool learns = packed_down_.empty();
+  std::vector<grad::Var> inputs = {x_TD, r.weight_Tk};
+  if (learns) inputs.push_back(tape.param(gate_up_)), inputs.push_back(tape.param(down_));
+  const ExpertMatrices m = matrices(plan, x.dtype());
+  count_matmul(plan.n, 3 * D * F, (m.gate_up.bytes() + m.down.bytes()) / n_experts_);
+  bool keep = tape.needs(inputs);
   Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(),
          saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();
   return nn::with_float(x.dtype(), [&, this]<class T>() {
     kernels::MoeForward<T> f;
     f.x = x.view<const T, 2>();
-    f.gate_up = guv.view<const T, 3>();
-    f.down = dnv.view<const T, 3>();
+    f.gate_up = m.gate_up.view<const T, 3>();
+    f.down = m.down.view<const T, 3>();
     f.p = w.view<const T, 2>();
     f.act = act_;
     f.bf16 = tape.bf16();
     f.y = y.view<T, 2>();
     if (keep) f.saved_gate_up = saved_gu.view<T, 2>(), f.saved_out = saved_out.view<T, 2>();
     kernels::moe_ffn<T>(f, plan, scratch);
-    return tape.record(y, {x_TD, r.weight_Tk, gu, dn},
-                       [=, E = n_experts_, act = act_, bf16 = tape.bf16()](grad::Grads& g) {
+    return tape.record(y, inputs,
+                       [=, this, kept = learns ? m : ExpertMatrices(), bf16 = tape.bf16()](grad::Grads& g) {
                          Arena& scratch = thread_arena();
                          Arena::Scope scope(scratch);
-                         kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), E, scratch);
+                         kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch);
+                         const ExpertMatrices m = learns ? kept : matrices(plan, x.dtype());
                          Tensor gx = Tensor::empty(x.shape(), x.dtype()), gw = Tensor::empty(w.shape(), w.dtype());
                          kernels::MoeBackward<T> b;
                          b.x = x.view<const T, 2>();
-                         b.gate_up = guv.view<const T, 3>();
-                         b.down = dnv.view<const T, 3>();
+                         b.gate_up = m.gate_up.view<const T, 3>();
+                         b.down = m.down.view<const T, 3>();
                          b.p = w.view<const T, 2>();
                          b.saved_gate_up = saved_gu.view<const T, 2>();
                          b.saved_out = saved_out.view<const T, 2>();
                          b.gy = g.out().view<const T, 2>();
-                         b.act = act;
+                         b.act = act_;
                          b.bf16 = bf16;
                          b.gx = gx.view<T, 2>();
                          b.gp = gw.view<T, 2>();
-                         if (g.wants(2)) b.g_gate_up = g.accumulator(2).view<T, 3>();
-                         if (g.wants(3)) b.g_down = g.accumulator(3).view<T, 3>();
+                         if (learns && g.wants(2)) b.g_gate_up = g.accumulator(2).view<T, 3>();
+                         if (learns && g.wants(3)) b.g_down = g.accumulator(3).view<T, 3>();
                          kernels::moe_ffn_backward<T>(b, plan, scratch);
                          g.add(0, gx);
                          g.add(1, gw);

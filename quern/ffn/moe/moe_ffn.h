@@ -13,6 +13,7 @@
 #include "quern/ffn/moe/router.h"
 #include "quern/kernels/activation/activation.h"
 #include "quern/kernels/gemm/gemm.h"
+#include "quern/kernels/moe/moe.h"
 
 namespace quern::ffn {
 
@@ -53,6 +54,11 @@ class MoeFfn : public Ffn {
   Router& router() { return *router_; }
 
  private:
+  struct ExpertMatrices {
+    Tensor gate_up, down;
+  };
+  // As a tape multiplies with them: the parameters, or those of chosen experts unpacked to f32, which do not learn.
+  ExpertMatrices matrices(const kernels::MoePlan& plan, DType t) const;
   grad::Var experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r);
   grad::Var experts_over_ranks(grad::Tape& tape, const grad::Var& x_TD, const Routing& r);
   grad::Var skipped(grad::Tape& tape, const grad::Var& y_TD, const grad::Var& x_TD, const Routing& r);

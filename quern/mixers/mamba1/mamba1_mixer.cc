@@ -1,6 +1,7 @@
 #include "quern/mixers/mamba1/mamba1_mixer.h"
 
 #include <cmath>
+#include <utility>
 
 #include "quern/base/config.h"
 #include "quern/kernels/ssm/causal_conv.h"
@@ -136,12 +137,7 @@ void Mamba1Mixer::pack(const nn::WeightPrepacking& t) {
   }
   if (c_.proj_bias) in_.bias.value = reordered<float>(in_.bias.value.reshape({1, 2 * c_.inner}), false).reshape({-1});
   in_.pack(t);
-  if (Tensor& b = in_.low_rank.b_NR; b.defined()) {  // in the order of the matrix's rows
-    Tensor halves = Tensor::empty(b.shape(), b.dtype());
-    for (int64_t c = 0; c < c_.inner; ++c)
-      for (int64_t half : {0, 1}) halves.narrow(0, half * c_.inner + c, 1).copy_from(b.narrow(0, 2 * c + half, 1));
-    b = halves;
-  }
+  in_path_ = std::exchange(in_.low_rank, {});  // its rows lie as a checkpoint has them, the matrix's do not
   out_.pack(t);
   auto unstack = [&](grad::Parameter& stack, std::vector<nn::Linear>& to) {
     to.clear();
@@ -243,7 +239,7 @@ grad::Var Mamba1Mixer::scan(grad::Tape& tape, const HeadInputs& of, const Batch&
 grad::Var Mamba1Mixer::scanned(grad::Tape& tape, const grad::Var& u_TI, const grad::Var& xz_T2I, int64_t head,
                                const Batch& batch, int site) {
   const int64_t C = c_.head_channels(), R = c_.dt_rank;
-  const bool packed = !tape.recording() && !packed_x_.empty();
+  const bool packed = !packed_x_.empty();
   auto project = [&](const grad::Var& x, grad::Parameter& stack, std::vector<nn::Linear>& own) {
     return packed ? nn::linear(tape, x, own[static_cast<size_t>(head)])
                   : nn::linear(tape, x, matrix_of(tape, stack, head), tape.precision());
@@ -259,7 +255,8 @@ grad::Var Mamba1Mixer::scanned(grad::Tape& tape, const grad::Var& u_TI, const gr
 grad::Var Mamba1Mixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   batch.placement.require_whole_segments("mamba1");
   grad::Var p = nn::linear(tape, x_TD, in_);
-  grad::Var xz_T2I = !tape.recording() && !packed_x_.empty() ? p : deinterleave(tape, p);
+  grad::Var xz_T2I = packed_x_.empty() ? deinterleave(tape, p) : p;
+  if (in_path_.defined()) xz_T2I = nn::add(tape, xz_T2I, deinterleave(tape, in_path_.alone(tape, x_TD)));
   grad::Var u_TI = convolved(tape, xz_T2I, batch, site);
   std::vector<grad::Var> heads;
   for (int64_t h = 0; h < c_.n_head; ++h) heads.push_back(scanned(tape, u_TI, xz_T2I, h, batch, site));

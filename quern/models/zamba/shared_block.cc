@@ -140,7 +140,7 @@ grad::Var SharedBlock::attention(grad::Tape& tape, const grad::Var& u, Invocatio
                                  int site) {
   const int64_t T = u.dim(0), d = c_.head_dim();
   std::vector<grad::Var> qkv = qkv_.forward(tape, u, {1, 1, 1});
-  for (size_t i = 0; i < 3; ++i) own.qkv_path[i].add_to(qkv[i].value, u.value);
+  for (size_t i = 0; i < 3; ++i) qkv[i] = own.qkv_path[i].beside(tape, qkv[i], u);
   if (own.qkv_down) {
     std::vector<grad::Var> low = own.qkv_down->forward(tape, u, {1, 1, 1});
     for (size_t i = 0; i < 3; ++i) qkv[i] = plus(tape, qkv[i], nn::linear(tape, low[i], own.qkv_up[i]));
@@ -153,9 +153,7 @@ grad::Var SharedBlock::attention(grad::Tape& tape, const grad::Var& u, Invocatio
   grad::Var out =
       nn::reshape(tape, mixers::attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
                   {T, c_.n_head * d});
-  grad::Var y = nn::linear(tape, out, o_);
-  own.o_path.add_to(y.value, out.value);
-  return y;
+  return own.o_path.beside(tape, nn::linear(tape, out, o_), out);
 }
 
 grad::Var SharedBlock::forward(grad::Tape& tape, const grad::Var& h_TH, const grad::Var& e0_TH, Invocation& own,
@@ -164,15 +162,13 @@ grad::Var SharedBlock::forward(grad::Tape& tape, const grad::Var& h_TH, const gr
   grad::Var m = nn::rms_norm(tape, attention(tape, u, own, batch, site), norm_ff_, c_.eps);
   grad::Var gate_up = gate_up_.forward(tape, m, {c_.fused_gate_up ? 1 : 2})[0];
   for (int64_t at = 0; const nn::LowRank& path : own.gate_up_path) {
-    const int64_t n = gate_up.dim(1) / static_cast<int64_t>(own.gate_up_path.size());
-    path.add_to(gate_up.value.narrow(1, at, n), m.value);
-    at += n;
+    gate_up = path.beside(tape, gate_up, m, at);
+    at += gate_up.dim(1) / static_cast<int64_t>(own.gate_up_path.size());
   }
   if (own.gate_up)
     gate_up = plus(tape, gate_up, nn::linear(tape, nn::linear(tape, m, own.gate_up->down), own.gate_up->up));
-  grad::Var f = nn::gated(tape, c_.act, gate_up), y = nn::linear(tape, f, down_);
-  own.down_path.add_to(y.value, f.value);
-  return nn::linear(tape, y, own.linear);
+  grad::Var f = nn::gated(tape, c_.act, gate_up);
+  return nn::linear(tape, own.down_path.beside(tape, nn::linear(tape, f, down_), f), own.linear);
 }
 
 }  // namespace quern::models

@@ -125,6 +125,19 @@ grad::Var ZambaStack::hidden(grad::Tape& tape, std::span<const int32_t> ids, con
   return nn::rms_norm(tape, h_TD, norm_, stack_.eps);
 }
 
+std::vector<std::string> ZambaStack::names_at_layers(const std::string& name) const {
+  std::vector<std::string> names;
+  for (size_t k = 0; k < blocks_.size(); ++k) {
+    const std::string own = block_prefix(hybrid_layers_[k]);
+    if (!name.starts_with(own)) continue;
+    for (size_t j = k; j < hybrid_layers_.size(); j += blocks_.size())
+      // An invocation's adapters lie inside the block, in lists by the invocation's number.
+      if (name.find("_adapter_list.") == name.npos || name.find(fmt::format("_adapter_list.{}.", j)) != name.npos)
+        names.push_back(block_prefix(hybrid_layers_[j]) + name.substr(own.size()));
+  }
+  return names;
+}
+
 Tensor ZambaStack::read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const {
   for (size_t k = 0; k < blocks_.size(); ++k) {
     const std::string own = block_prefix(hybrid_layers_[k]);

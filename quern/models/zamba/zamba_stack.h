@@ -51,6 +51,7 @@ class ZambaStack : public Model {
     const std::string other = other_name(name);
     return other.empty() ? std::vector<std::string>() : std::vector<std::string>{other};
   }
+  std::vector<std::string> names_at_layers(const std::string& name) const override;
 
  protected:
   using MakeMixer = std::function<std::unique_ptr<mixers::Mixer>()>;

@@ -76,6 +76,17 @@ void check(const Recipe& r, const std::string& where) {
          r.checkpoint.keep);
   if (r.model.from.empty() && r.model.config.is_null())
     fail("{}, model: give `from`, a model folder, or `config`", where);
+  models::check(r.adapter, where + ", adapter");
+  if (r.adapter.on()) {
+    if (r.model.from.empty() || r.model.fresh)
+      fail("{}, adapter: needs a trained model: give model.from, without model.fresh", where);
+    if (!r.model.config.is_null()) fail("{}, model.config: cannot be changed with an adapter", where);
+    if (r.parallel.experts > 1) fail("{}, parallel.experts: is not supported with an adapter", where);
+    for (const PhaseConfig& p : r.phase) {
+      if (!p.config.is_null()) fail("{}, phase '{}', config: cannot be changed with an adapter", where, p.name);
+      if (p.rl.on()) fail("{}, phase '{}', rl: reinforcement learning of an adapter is not supported", where, p.name);
+    }
+  }
   if (r.eval.sequences < 1 || r.eval.every < 0)
     fail("{}, eval: sequences {} must be 1 or more, every {} 0 or more", where, r.eval.sequences, r.eval.every);
   if (r.parallel.zero < 0 || r.parallel.zero > 1 || r.parallel.bucket < 1)

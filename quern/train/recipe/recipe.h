@@ -20,6 +20,7 @@
 
 #include "quern/base/config.h"
 #include "quern/data/samples.h"
+#include "quern/models/lora_settings.h"
 #include "quern/optim/groups.h"
 #include "quern/optim/schedule.h"
 #include "quern/train/recipe/rl_config.h"
@@ -162,6 +163,7 @@ struct Recipe : RunFile {
   double clip = 1;
   bool activation_checkpointing = false;
   ModelSource model;
+  models::LoraSettings adapter;
   optim::OptimizerConfig optimizer;
   CheckpointConfig checkpoint;
   EvalConfig eval;
@@ -180,6 +182,7 @@ struct Recipe : RunFile {
     v("tokenizer", tokenizer,
       "folder whose tokenizer files are copied into the trained model; left out: those of `model.from`");
     v("model", model, "model to train");
+    v("adapter", adapter, "train a LoRA adapter; the model itself is frozen");
     v("optimizer", optimizer, "optimizers of the kinds of parameters");
     v("checkpoint", checkpoint, "checkpoints");
     v("eval", eval, "evaluation on held-out data");

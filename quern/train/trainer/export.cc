@@ -4,6 +4,7 @@
 #include "quern/base/error.h"
 #include "quern/models/checkpoint.h"
 #include "quern/models/config_overrides.h"
+#include "quern/models/trained_adapter.h"
 #include "quern/train/checkpoint/reader.h"
 
 namespace quern::train {
@@ -45,6 +46,18 @@ Json model_config(const nn::Registry& registry, const Json& recipe, const fs::pa
   return config;
 }
 
+ExportReport export_adapter(const CheckpointReader& reader, const models::LoraSettings& settings, const Json& recipe,
+                            const fs::path& to, ExportReport report) {
+  NamedTensors tensors;
+  for (const StoredTensor& t : reader.tensors())
+    if (t.role == "weight") {
+      tensors.emplace_back(t.name, reader.read(t.name, t.role));
+      report.parameters += tensors.back().second.size();
+    }
+  models::save_peft(to, settings, recipe.at("model", "recipe.json").at("from", "model").as_string(), tensors);
+  return report;
+}
+
 }  // namespace
 
 fs::path tokenizer_source(const Recipe& recipe) {
@@ -81,14 +94,20 @@ ExportReport export_checkpoint(const nn::Registry& registry, const fs::path& fro
     if (!newest) fail("{} is not a committed checkpoint and contains none", from.string());
     step = *newest;
   }
-  if (fs::exists(to / "config.json")) fail("{} already holds a model; name another folder", to.string());
+  for (const char* file : {"config.json", "adapter_config.json"})
+    if (fs::exists(to / file)) fail("{} already holds a model; name another folder", to.string());
   const bool has_recipe = fs::exists(run / "recipe.json");
   if (!has_recipe && o.config.empty()) fail("{} has no recipe.json; name a config.json", run.string());
   const Json recipe = has_recipe ? Json::read(run / "recipe.json") : Json::object();
   const CheckpointReader reader(step);
+  ExportReport report{.from = step, .step = reader.step()};
+  if (const Json* a = recipe.find("adapter")) {
+    models::LoraSettings settings;
+    from_json(*a, settings, "recipe.json, adapter", UnknownKeys::ignore);
+    if (settings.on()) return export_adapter(reader, settings, recipe, to, report);
+  }
   auto model =
       models::build_model(registry, o.config.empty() ? model_config(registry, recipe, run) : Json::read(o.config));
-  ExportReport report{.from = step, .step = reader.step()};
   model->visit("", [&](const std::string& name, grad::Parameter& p) {
     const StoredTensor& stored = reader.at(name, "weight");
     if (stored.shape != p.shape)

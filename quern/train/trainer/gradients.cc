@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "quern/base/error.h"
+#include "quern/base/rng.h"
 #include "quern/base/stopwatch.h"
 #include "quern/optim/clip.h"
 
@@ -40,7 +41,9 @@ BackwardResult backward(TrainedModel& trained, const Objective& objective, std::
   const SharedExperts sharing(model, o.experts);
   BackwardResult out;
   Stopwatch clock;
+  models::TrainedAdapter* adapter = trained.adapter();
   for (const MicroBatch& b : batches) {
+    if (adapter) adapter->draw(Rng(o.draw).bits(static_cast<uint64_t>(&b - batches.data())) | 1);
     const double share = static_cast<double>(b.weight) / static_cast<double>(o.weight);
     grad::Tape tape(grad::Tape::training, o.precision);
     tape.recompute_layers = o.recompute;
@@ -52,6 +55,7 @@ BackwardResult backward(TrainedModel& trained, const Objective& objective, std::
     tape.backward(loss, share);
     out.backward_s += clock.lap();
   }
+  if (adapter) adapter->draw(0);
   return out;
 }
 
@@ -62,7 +66,7 @@ double reduce_gradients(TrainedModel& trained, comm::Communicator& comm, double 
   if (comm.size() == 1) return loss;
   std::vector<grad::Parameter*> all;
   std::vector<int64_t> has;
-  trained.model().visit("", [&](const std::string&, grad::Parameter& p) {
+  trained.learner().visit("", [&](const std::string&, grad::Parameter& p) {
     if (shards && shards->holds(p)) return;  // summed already
     all.push_back(&p);
     has.push_back(p.grad.defined());
@@ -77,7 +81,7 @@ double reduce_gradients(TrainedModel& trained, comm::Communicator& comm, double 
 }
 
 double gradient_norm(TrainedModel& trained) {
-  const double whole = optim::grad_norm(trained.model());  // of what no shard holds, where there are shards
+  const double whole = optim::grad_norm(trained.learner());  // of what no shard holds, where there are shards
   const ZeroShards* shards = trained.shards();
   return shards ? std::sqrt(whole * whole + shards->sum_of_grad_squares()) : whole;
 }

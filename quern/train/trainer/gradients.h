@@ -16,6 +16,7 @@ struct BackwardOptions {
   grad::Precision precision = grad::Precision::f32;
   bool recompute = false;                 // keep no layer's inner values, compute them again
   comm::Communicator* experts = nullptr;  // ranks that share the experts of this step
+  uint64_t draw = 0;                      // of this step on this rank: what an adapter's dropout follows
 };
 struct BackwardResult {
   double loss = 0;  // this rank's part of the step's loss

@@ -14,10 +14,10 @@ Piece piece_here(const optim::OptimizerSlot& slot, const Tensor& t) {
 
 }  // namespace
 
-std::vector<TensorPiece> train_state(models::Model& model, optim::OptimizerGroups& optimizer,
+std::vector<TensorPiece> train_state(nn::Module& learner, optim::OptimizerGroups& optimizer,
                                      const comm::Communicator& comm) {
   std::vector<TensorPiece> pieces;
-  model.visit("", [&](const std::string& name, grad::Parameter& p) {
+  learner.visit("", [&](const std::string& name, grad::Parameter& p) {
     pieces.push_back(flat_share(name, "weight", p.value, comm));
   });
   optimizer.visit_state([&](const optim::OptimizerSlot& slot, const optim::OptimizerPart& part, Tensor& t) {
@@ -29,7 +29,7 @@ std::vector<TensorPiece> train_state(models::Model& model, optim::OptimizerGroup
   return pieces;
 }
 
-std::vector<std::string> load_train_state(const CheckpointReader& from, models::Model& model,
+std::vector<std::string> load_train_state(const CheckpointReader& from, nn::Module& learner,
                                           optim::OptimizerGroups& optimizer) {
   auto fill = [&](const StoredTensor& stored, const Shape& shape, const Piece& piece, const Tensor& t) {
     if (stored.shape != shape || stored.dtype != t.dtype())
@@ -37,7 +37,7 @@ std::vector<std::string> load_train_state(const CheckpointReader& from, models::
            dtype_name(stored.dtype), to_string(stored.shape), dtype_name(t.dtype()), to_string(shape));
     from.read_into(stored, piece, {static_cast<std::byte*>(t.raw()), static_cast<size_t>(t.bytes())});
   };
-  model.visit("", [&](const std::string& name, grad::Parameter& p) {
+  learner.visit("", [&](const std::string& name, grad::Parameter& p) {
     fill(from.at(name, "weight"), p.value.shape(), Piece::whole(p.value.shape()), p.value);
   });
   std::vector<std::string> fresh;

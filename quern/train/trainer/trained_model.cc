@@ -17,7 +17,9 @@ TrainedModel::TrainedModel(const Recipe& recipe, const nn::Registry& registry, c
   if (!m.config.is_null())
     base_config_ = base_config_.is_null() ? m.config : models::override_config(registry_, base_config_, m.config);
   config_ = models::override_config(registry_, base_config_, recipe_.phase[0].config);
-  if (trained && m.config.is_null() && config_ == base_config_) {
+  if (recipe_.adapter.on()) {
+    load_beside_adapter();
+  } else if (trained && m.config.is_null() && config_ == base_config_) {
     model_ = models::load_model(registry_, recipe_.base / m.from, plain);
   } else {
     model_ = models::build_model(registry_, config_);
@@ -29,12 +31,25 @@ TrainedModel::TrainedModel(const Recipe& recipe, const nn::Registry& registry, c
   optimizer_ = make_optimizer();
 }
 
+void TrainedModel::load_beside_adapter() {
+  adapter_ = std::make_unique<models::TrainedAdapter>(recipe_.adapter, static_cast<uint64_t>(recipe_.seed));
+  models::LoadOptions o{.paths = adapter_.get()};
+  // A folder that is quantized already stays as it is, unless a format is asked for.
+  const std::string format = recipe_.adapter.base.empty() ? recipe_.dtype : recipe_.adapter.base;
+  if (format == "f32" || format == "bf16")
+    o.dtype = format == "bf16" ? DType::bf16 : DType::f32;
+  else
+    o.scheme = kernels::QuantFormat(kernels::parse_format(format, "adapter.base"));
+  model_ = models::load_model(registry_, recipe_.base / recipe_.model.from, o);
+  adapter_->finish();
+}
+
 std::unique_ptr<optim::OptimizerGroups> TrainedModel::make_optimizer() {
   if (recipe_.parallel.zero == 0 || comm_.size() == 1)
-    return std::make_unique<optim::OptimizerGroups>(*model_, registry_, recipe_.optimizer);
-  shards_ = std::make_unique<ZeroShards>(*model_, comm_, recipe_.parallel.bucket);
+    return std::make_unique<optim::OptimizerGroups>(learner(), registry_, recipe_.optimizer);
+  shards_ = std::make_unique<ZeroShards>(learner(), comm_, recipe_.parallel.bucket);
   return std::make_unique<optim::OptimizerGroups>(
-      *model_, registry_, recipe_.optimizer,
+      learner(), registry_, recipe_.optimizer,
       [this](const std::string& name, grad::Parameter& p, const optim::Optimizer& rule) {
         return shards_->own(name, p, rule);
       });
@@ -78,6 +93,11 @@ void TrainedModel::step(const optim::OptimizerStep& s) {
     step_matrices(comm_, rule, slots, o, [&](const grad::Parameter& p, int rank) { return shards_->piece(p, rank); });
   });
   shards_->gather();
+}
+
+void TrainedModel::zero_grad() {
+  nn::zero_grad(*model_);
+  if (adapter_) nn::zero_grad(*adapter_);
 }
 
 void TrainedModel::settle() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quern/base/mmap.h"
+#include "quern/base/rng.h"
 #include "quern/base/stopwatch.h"
 #include "quern/models/checkpoint.h"
 #include "quern/optim/clip.h"
@@ -26,7 +27,7 @@ void prepare_folder(const TrainOptions& o) {
 void write_recipe(const fs::path& out, const Recipe& recipe, TrainedModel& trained) {
   Json j = Json::object();
   write_json(j, recipe);
-  j.set("parameters", nn::parameter_count(trained.model())), j.set("model_config", trained.config());
+  j.set("parameters", nn::parameter_count(trained.learner())), j.set("model_config", trained.config());
   write_durably(out / "recipe.json", j.dump(2) + "\n");
 }
 
@@ -71,7 +72,9 @@ bool Trainer::Impl::step() {
   const BackwardOptions how{.weight = weight,
                             .precision = precision_of(recipe),
                             .recompute = recipe.activation_checkpointing,
-                            .experts = ranks.experts.get()};
+                            .experts = ranks.experts.get(),
+                            .draw = Rng(static_cast<uint64_t>(recipe.seed), static_cast<uint64_t>(comm.rank()))
+                                        .bits(static_cast<uint64_t>(state.done))};
   const BackwardResult here = backward(trained, o.objective, batches.micro, how);
   m.forward_s = here.forward_s, m.backward_s = here.backward_s;
   busy += clock.lap();
@@ -85,7 +88,7 @@ bool Trainer::Impl::step() {
   const auto fault = source->samples_from_model() ? LossSpikeDetector::not_finite(m.loss, m.grad_norm)
                                                   : spikes.fault(m.loss, m.grad_norm);
   if (fault) {
-    nn::zero_grad(trained.model());
+    trained.zero_grad();
     go_back(*fault);
     return true;
   }
@@ -96,7 +99,7 @@ bool Trainer::Impl::step() {
   m.lr = optim::learning_rate(phase().schedule, static_cast<double>(at + 1));
   if (weight > 0)
     trained.step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? optim::clip_scale(m.grad_norm, recipe.clip) : 1});
-  nn::zero_grad(trained.model());
+  trained.zero_grad();
   m.optimizer_s += clock.lap();
   ++state.done, state.tokens += fed;
   if (o.heartbeat) o.heartbeat->busy(busy);
@@ -166,7 +169,7 @@ models::Model& Trainer::model() {
   impl_->trained.settle();
   return impl_->trained.model();
 }
-int64_t Trainer::parameters() const { return nn::parameter_count(impl_->trained.model()); }
+int64_t Trainer::parameters() const { return nn::parameter_count(impl_->trained.learner()); }
 void Trainer::evaluate() { impl_->evaluate(); }
 
 void Trainer::checkpoint() {
@@ -184,15 +187,17 @@ void Trainer::checkpoint_again() {
 std::string Trainer::describe() const {
   Impl& t = *impl_;
   models::Model& model = t.trained.model();
-  std::string s =
-      fmt::format("{}: {}, {} parameters, {:.2f} MFLOP a token; {} steps, from {}\n", t.recipe.name, model.family(),
-                  nn::parameter_count(model), t.flops_per_token * 1e-6, t.recipe.steps(), t.state.done);
+  std::string s = fmt::format("{}: {}, {} parameters{}, {:.2f} MFLOP a token; {} steps, from {}\n", t.recipe.name,
+                              model.family(), parameters(), t.trained.adapter() ? " of an adapter" : "",
+                              t.flops_per_token * 1e-6, t.recipe.steps(), t.state.done);
   return s + t.source->describe() + t.trained.optimizer().describe();
 }
 
 void Trainer::export_model(const fs::path& folder, DType dtype) {
   impl_->trained.settle();
-  if (impl_->comm.rank() == 0) {
+  if (models::TrainedAdapter* adapter = impl_->trained.adapter(); adapter && impl_->comm.rank() == 0) {
+    adapter->save(folder, impl_->recipe.model.from);
+  } else if (impl_->comm.rank() == 0) {
     models::save_model(impl_->trained.model(), folder, dtype);
     const fs::path tokenizer = tokenizer_source(impl_->recipe);
     if (!tokenizer.empty()) copy_tokenizer(tokenizer, folder);

@@ -57,7 +57,8 @@ class Trainer {
   void checkpoint();
   void checkpoint_again();
   void evaluate();
-  void export_model(const std::filesystem::path& folder, DType dtype);  // with its tokenizer (export.h)
+  // With its tokenizer (export.h); an adapter as a PEFT folder, in f32.
+  void export_model(const std::filesystem::path& folder, DType dtype);
 
  private:
   struct Impl;

@@ -38,7 +38,7 @@ void Trainer::Impl::measure_work() {
 void Trainer::Impl::save() {
   trained.settle();
   state.consumed = source->consumed(), state.source = source->state();
-  writer->save(state.done, train_state(trained.model(), trained.optimizer(), comm),
+  writer->save(state.done, train_state(trained.learner(), trained.optimizer(), comm),
                write_run_state(state, spikes, comm.size(), trained.config()));
   saved = state.done;
 }
@@ -54,7 +54,7 @@ double Trainer::Impl::wait_for_save() {
 
 void Trainer::Impl::restore(const std::filesystem::path& checkpoint) {
   const CheckpointReader from(checkpoint);
-  for (const std::string& s : load_train_state(from, trained.model(), trained.optimizer()))
+  for (const std::string& s : load_train_state(from, trained.learner(), trained.optimizer()))
     if (comm.rank() == 0) o.say(fmt::format("{} is not in {}: it starts from zero", s, checkpoint.string()));
   const size_t entered = state.phase;
   state = read_run_state(from.state(), from.step(), spikes, checkpoint.string() + ", state");

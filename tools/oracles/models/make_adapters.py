@@ -5,7 +5,8 @@ logits that transformers and PEFT compute with them in f32.
     python tools/oracles/models/make_adapters.py      # writes tests/goldens/adapters/*/
 
 A folder holds the adapter as PEFT saves it, logits.npy (the rows of the base model's rows.npy below T tokens) and
-base.txt, the folder of the base model. Every adapter changes the logits by more than a tenth of the largest. `size` is
+base.txt, the folder of the base model; with `learn` also grads.safetensors, the gradients of the loss on the T tokens
+by every A and B. Every adapter changes the logits by more than a tenth of the largest. `size` is
 smaller where larger numbers magnify torch's own rounding in f32 beyond 1e-5.
 """
 import json, shutil
@@ -30,7 +31,16 @@ def randomise(model, seed, size):
                 p.add_(size * torch.randn(p.shape, generator=g))
 
 
-def write(name, base, seed, size=0.3, **config):
+def gradients(model, tokens):
+    """Of the mean next-token loss by every A and B, under the names of the adapter's file."""
+    model.zero_grad()
+    logits = model(tokens[None], use_cache=False).logits[0]
+    torch.nn.functional.cross_entropy(logits[:-1], tokens[1:]).backward()
+    return {name.replace(".default", ""): p.grad.contiguous() for name, p in sorted(model.named_parameters())
+            if "lora_" in name and p.grad is not None}
+
+
+def write(name, base, seed, size=0.3, learn=False, **config):
     model = AutoModelForCausalLM.from_pretrained(OUT / base, attn_implementation="eager").float().eval()
     tokens = torch.from_numpy(np.load(OUT / base / "tokens.npy").astype(np.int64))[:T]
     rows = [r for r in np.load(OUT / base / "rows.npy") if r < T]
@@ -53,6 +63,8 @@ def write(name, base, seed, size=0.3, **config):
     save_file({k: tensors[k].contiguous() for k in sorted(tensors)}, folder / "adapter_model.safetensors",
               metadata={"format": "pt"})
     np.save(folder / "logits.npy", logits.numpy())
+    if learn:
+        save_file(gradients(model, tokens), folder / "grads.safetensors", metadata={"format": "pt"})
     (folder / "base.txt").write_text(base + "\n")
     change = float((logits - before).abs().max() / before.abs().max())
     print(name, len(tensors), "tensors, change of logits", change)
@@ -64,13 +76,13 @@ def main():
           rank_pattern={"q_proj": 5, r"layers\.1\.mlp\.up_proj": 2}, alpha_pattern={"layers.0.self_attn.o_proj": 2})
     write("llama-saved", "llama-gqa", 52, r=2, lora_alpha=4, use_rslora=True, target_modules=["v_proj", "down_proj"],
           modules_to_save=["lm_head", "embed_tokens", "input_layernorm"])
-    write("qwen2", "qwen2-bias", 53, r=2, lora_alpha=4, target_modules=["q_proj", "k_proj", "v_proj"])
-    write("zaya", "zaya-2-4x2", 54, r=2, lora_alpha=4, target_modules="all-linear")
-    write("zamba", "zamba-6", 55, r=2, lora_alpha=4,
+    write("qwen2", "qwen2-bias", 53, learn=True, r=2, lora_alpha=4, target_modules=["q_proj", "k_proj", "v_proj"])
+    write("zaya", "zaya-2-4x2", 54, learn=True, r=2, lora_alpha=4, target_modules="all-linear")
+    write("zamba", "zamba-6", 55, learn=True, r=2, lora_alpha=4,
           target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj", "in_proj",
                           "out_proj", "linear"])
     write("zamba2-1block", "zamba2-1block", 56, size=0.1, r=2, lora_alpha=4, target_modules="all-linear")
-    write("zamba2-2block", "zamba2-2block", 57, size=0.1, r=3, lora_alpha=3, use_rslora=True, target_modules="all-linear")
+    write("zamba2-2block", "zamba2-2block", 57, learn=True, size=0.1, r=3, lora_alpha=3, use_rslora=True, target_modules="all-linear")
     write("zamba2-one-layer", "zamba2-1block", 58, r=2, lora_alpha=8, layers_to_transform=[3], layers_pattern="layers",
           target_modules=["q_proj", "o_proj", "gate_up_proj"])
 

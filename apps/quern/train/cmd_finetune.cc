@@ -1,0 +1,158 @@
+// quern finetune: from a file of chats or texts to a LoRA adapter, in one command.
+#include <filesystem>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/shipped_models.h"
+#include "apps/quern/train/finetune_run.h"
+#include "quern/data/samples.h"
+#include "quern/models/checkpoint.h"
+#include "quern/nn/builtin_registry.h"
+#include "quern/train/finetune/finetune_data.h"
+
+namespace quern::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMaxHeldOut = 256;            // rows; more make evaluations long
+constexpr int64_t kLongest = 1024, kStep = 64;  // of a sequence length that is not given
+
+std::vector<train::FinetuneRow> read_rows(const std::vector<std::string>& files, const train::FinetuneSettings& s) {
+  constexpr int64_t kNamed = 5;
+  int64_t bad = 0;
+  std::vector<train::FinetuneRow> rows = train::read_finetune_rows(
+      files, s.plain ? train::PromptForm::plain : train::PromptForm::chat, [&](const std::string& why) {
+        if (++bad <= kNamed) fmt::print(stderr, "{}\n", why);
+      });
+  if (bad > kNamed) fmt::print(stderr, "… and {} more\n", bad - kNamed);
+  if (bad > 0 && !s.skip_bad)
+    fail("{} of {} rows cannot be used: fix them, or leave them out with --skip-bad", bad,
+         bad + static_cast<int64_t>(rows.size()));
+  if (rows.empty()) fail("{}: no rows", fmt::join(files, ", "));
+  return rows;
+}
+
+void split_at_commas(std::vector<std::string>& names) {  // --targets q_proj,v_proj
+  std::vector<std::string> all;
+  for (const std::string& n : names)
+    for (size_t at = 0; at <= n.size();) {
+      const size_t comma = std::min(n.find(',', at), n.size());
+      if (comma > at) all.push_back(n.substr(at, comma - at));
+      at = comma + 1;
+    }
+  names = std::move(all);
+}
+
+struct PreparedData {
+  train::FinetuneShape shape;
+  std::vector<train::FinetuneRow> questions;
+};
+
+PreparedData prepare(const std::string& model, const std::vector<std::string>& files,
+                     const train::FinetuneSettings& s) {
+  const models::Checkpoint checkpoint = models::open_checkpoint(model);
+  const auto structure = models::build_model(nn::builtin_registry(), checkpoint.config, &checkpoint.weights);
+  const text::Tokenizer tokenizer = models::load_tokenizer(model);
+  const text::ChatTemplate chat_template = models::load_chat_template(model, structure->family());
+  const int64_t most = std::min(structure->max_positions(), s.sequence_length > 0 ? s.sequence_length : kLongest);
+
+  std::vector<train::FinetuneRow> rows = read_rows(files, s);
+  train::FinetuneSplit split;
+  if (s.eval.empty()) {
+    split = train::split_rows(std::move(rows), s.eval_share, kMaxHeldOut, static_cast<uint64_t>(s.seed));
+  } else {
+    split.learned = std::move(rows), split.held_out = read_rows({s.eval}, s);
+  }
+  PreparedData out;
+  out.shape.model = fs::absolute(model).lexically_normal(),
+  out.shape.data = fs::absolute(fs::path(s.out) / "run" / "data");
+  fs::create_directories(out.shape.data);
+  const train::FinetuneEncoder encoder{tokenizer, chat_template, most};
+  const train::FinetuneCounts n = write_shards(split.learned, encoder, out.shape.data / "train"),
+                              held = write_shards(split.held_out, encoder, out.shape.data / "held-out");
+  const int64_t longest = std::max(n.longest, held.longest);
+  out.shape.sequence_length =
+      s.sequence_length > 0 ? most : std::min(most, (std::max(longest, 2 * kStep) + kStep - 1) / kStep * kStep);
+  out.shape.sequences = data::PackedSamples(out.shape.data / "train", out.shape.sequence_length).count();
+  out.shape.held_out = data::PackedSamples(out.shape.data / "held-out", out.shape.sequence_length).count();
+  if (const Json* width = checkpoint.config.find("hidden_size")) out.shape.width = width->as_int("hidden_size");
+
+  fmt::print(stderr, "{} rows to learn from, {} held out; {} tokens, of which {} are learned\n", n.rows, held.rows,
+             n.tokens, n.learned);
+  auto tell = [](int64_t count, const char* what) {
+    if (count > 0) fmt::print(stderr, "note: rows that {}: {}\n", what, count);
+  };
+  tell(split.repeated, "repeat one that is held out, and are left out");
+  tell(n.trimmed + held.trimmed, "are longer than a sequence: their reasoning is cut");
+  tell(n.dropped + held.dropped, "are longer than a sequence and left out; a larger --sequence-length keeps them");
+  tell(n.cut + held.cut, "are longer than a sequence and cut into several");
+  for (const train::FinetuneRow& row : split.held_out)
+    if (row.chat() && static_cast<int64_t>(out.questions.size()) < s.samples) out.questions.push_back(row);
+  return out;
+}
+
+}  // namespace
+
+int cmd_finetune(Words args) {
+  std::string name;
+  std::vector<std::string> files;
+  train::FinetuneSettings s;
+  models::LoraSettings adapter{.rank = 16};
+  bool json = false;
+  Args a("finetune", "train a LoRA adapter on chats or texts, in one command");
+  a.positional("MODEL", name)
+      .rest("DATA", files)
+      .settings(s)
+      .settings(adapter)
+      .json(json)
+      .note(
+          "DATA holds JSON lines or a JSON array; the form of each row is recognized: messages (Hugging Face, "
+          "OpenAI),\n"
+          "conversations (ShareGPT), instruction and output (Alpaca), prompt and completion, or text. The base model "
+          "stays\nas it is, in 8 or 4 bits with --base (QLoRA). The adapter is a PEFT folder: quern run MODEL --lora "
+          "DIR.");
+  if (!a.parse(args)) return 0;
+  if (files.empty()) throw UsageError("quern finetune: DATA is missing: expected a file of JSON lines");
+  a.check(s), a.check(adapter);
+  if (!adapter.on()) throw UsageError("quern finetune: --rank 0: expected 1 or more");
+  split_at_commas(adapter.targets);
+  try {
+    models::check(adapter, "quern finetune, adapter");
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+  if (s.out.empty())
+    s.out = (fs::path("runs") /
+             fmt::format("{}-{}", fs::path(name).filename().string(), fs::path(files[0]).stem().string()))
+                .string();
+  if (!s.resume && fs::exists(fs::path(s.out) / "run" / "metrics.jsonl"))
+    throw UsageError(
+        fmt::format("quern finetune: {} holds a run already: continue it with --resume, or name another folder "
+                    "with --out",
+                    s.out));
+  const std::string model = model_folder(name);
+  const PreparedData data = prepare(model, files, s);
+  const FinetuneResult r = run_finetune({.recipe = train::finetune_recipe(s, adapter, data.shape),
+                                         .out = s.out,
+                                         .patience = s.patience,
+                                         .resume = s.resume,
+                                         .questions = data.questions});
+  if (!r.finished) return 0;
+  if (!(r.best < r.before))
+    fmt::print(stderr, "warning: the held-out loss never fell below {:.4f}, where it began\n", r.before);
+  if (json) {
+    Json j = Json::object();
+    j.set("adapter", s.out), j.set("parameters", r.parameters), j.set("steps", r.steps),
+        j.set("best_step", r.best_step);
+    j.set("loss_before", r.before), j.set("loss", r.best);
+    fmt::print("{}\n", j.dump());
+    return 0;
+  }
+  fmt::print("held-out loss {:.4f} → {:.4f} (step {} of {}), {} parameters\nadapter: {}, report: {}\n", r.before,
+             r.best, r.best_step, r.steps, r.parameters, s.out, (fs::path(s.out) / "report.html").string());
+  fmt::print("use it:  quern run {} --lora {}\n", name, s.out);
+  return 0;
+}
+
+}  // namespace quern::cli
