@@ -259,7 +259,8 @@ int cmd_eval(Words args) {
   EvalFlags flags;
   if (!flags.parse(args)) return 0;
   flags.resolve();
-  if (!flags.file.tasks.empty()) return eval_tasks(flags.task_eval(), flags.weights);
+  if (!flags.file.tasks.empty())
+    return eval_tasks(flags.task_eval(), flags.adapter.with(flags.weights.load_options()));
   const EvalResult r = evaluate(flags);
   if (flags.json)
     fmt::print("{}\n", scores_json(flags, r).dump(2));

@@ -32,7 +32,7 @@ Json evaluation_json(const TaskEval& e, const reason::TaskScores& scores, const 
 
 }  // namespace
 
-int eval_tasks(const TaskEval& e, const WeightFlags& weights) {
+int eval_tasks(const TaskEval& e, const models::LoadOptions& weights) {
   const std::vector<gym::Task> tasks = chosen_tasks(e);  // before a model is loaded
   std::optional<reason::AnswerLog> earlier;
   if (!e.against.empty()) earlier = reason::AnswerLog::read(e.against).first_samples();

@@ -15,6 +15,6 @@ struct TaskEval {
   reason::EvaluationOptions options;
 };
 
-int eval_tasks(const TaskEval& e, const WeightFlags& weights);
+int eval_tasks(const TaskEval& e, const models::LoadOptions& weights);
 
 }  // namespace quern::cli
