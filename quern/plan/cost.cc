@@ -32,7 +32,7 @@ double communication(const ModelShape& s, const Machine& m) {
   const double bytes = static_cast<double>(parameters(s)) * (m.gradient_bytes + m.weight_bytes),
                inside = static_cast<double>(m.devices), nodes = static_cast<double>(m.nodes);
   double t = 0;
-  if (m.devices > 1) t += bytes * (inside - 1) / inside / (m.group_gbs(m.devices) * 1e9) + 2e-6 * m.link_us;
+  if (m.devices > 1) t += bytes * (inside - 1) / inside / (m.link_gbs * 1e9) + 2e-6 * m.link_us;
   if (m.nodes > 1) t += bytes / inside * (nodes - 1) / nodes / (m.network_gbs * 1e9) + 2e-6 * m.network_us;
   return t;
 }

@@ -16,7 +16,6 @@ struct Machine {
   double element_bytes = 160;
   double weight_bytes = 4, gradient_bytes = 4, master_bytes = 0, activation_scale = 1;
   double link_gbs = 0, link_us = 0, network_gbs = 0, network_us = 0;
-  bool mesh = false;
   double storage_gbs = 0, storage_iops = 0;
   double mtbf_hours = 0;
 
@@ -48,8 +47,6 @@ struct Machine {
     v("network_gbs", network_gbs, "bus bandwidth between nodes, GB/s for each device",
       {.range = Bounds::at_least(0)});
     v("network_us", network_us, "latency between nodes, µs", {.range = Bounds::at_least(0)});
-    v("mesh", mesh,
-      "the devices of a node are joined pair by pair, so that n of them reach (n - 1) / (devices - 1) of link_gbs");
     v("storage_gbs", storage_gbs, "storage bandwidth of the whole machine, GB/s; 0: not known",
       {.range = Bounds::at_least(0)});
     v("storage_iops", storage_iops, "random reads of 4 KiB a second of the storage; 0: not known",
@@ -59,10 +56,6 @@ struct Machine {
   }
 
   int64_t ranks() const { return nodes * devices; }
-  // Of a group of n devices of one node.
-  double group_gbs(int64_t n) const {
-    return mesh && devices > 1 ? link_gbs * static_cast<double>(n - 1) / static_cast<double>(devices - 1) : link_gbs;
-  }
 };
 
 Machine read_machine(const std::filesystem::path& file);  // throws Error naming file and field

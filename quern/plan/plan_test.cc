@@ -58,15 +58,6 @@ TEST(PlanCost, CheckpointsOfTheReport) {
   EXPECT_NEAR(c.lost_share, 2 * c.save_s / c.every_s, 1e-6) << "at the optimum both halves are equal";
 }
 
-TEST(PlanCost, AMeshOfDevicesGivesAPartOfItsBandwidth) {
-  Machine m = one_device();
-  m.devices = 8, m.link_gbs = 448, m.mesh = true;
-  EXPECT_DOUBLE_EQ(m.group_gbs(8), 448);
-  EXPECT_DOUBLE_EQ(m.group_gbs(2), 64);
-  m.mesh = false;
-  EXPECT_DOUBLE_EQ(m.group_gbs(2), 448);
-}
-
 TEST(PlanCost, BucketsReachTheBandwidth) {
   Machine m = one_device();
   m.nodes = 4, m.network_gbs = 10, m.network_us = 50;

@@ -130,7 +130,7 @@ std::vector<Remedy> remedies(const Machine& m, const Goal& goal, double loss) {
   better = m, better.storage_gbs *= 2, better.storage_iops *= 2;
   with("twice the storage", better, goal);
   Goal longer = goal;
-  longer.days *= 2, longer.tokens = goal.days > 0 ? 0 : goal.tokens * 2;
+  longer.days *= 2, longer.tokens *= goal.days > 0 ? 1 : 2;
   with(goal.days > 0 ? "twice the days" : "twice the tokens", m, longer);
   std::sort(v.begin(), v.end(), [](const Remedy& a, const Remedy& b) { return a.loss < b.loss; });
   return v;

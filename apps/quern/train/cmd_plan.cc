@@ -198,7 +198,9 @@ int cmd_plan(Words args) {
   if (found.empty())
     fail("no shape fits: {:.1f} GiB of memory a device{}", m.memory_gib,
          goal.days > 0 && goal.tokens > 0 ? ", or none trains on so many tokens in the time" : "");
-  const std::vector<plan::Remedy> remedies = plan::remedies(m, goal, found[0].loss);
+  plan::Goal same = goal;  // `m` is measured with models of the first one's family
+  same.families = {found[0].shape.family};
+  const std::vector<plan::Remedy> remedies = plan::remedies(m, same, found[0].loss);
   if (f.json) {
     Json j = Json::object(), list = Json::array(), better = Json::array();
     for (const plan::Planned& p : found) list.push(to_json(p));

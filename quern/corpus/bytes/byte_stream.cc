@@ -114,6 +114,8 @@ std::unique_ptr<ByteStream> read_pipe(std::shared_ptr<OpenPipe> pipe, const fs::
   return unpack(std::make_unique<PlainFile>(std::move(pipe), name, hash), begin, name);
 }
 
+std::unique_ptr<ByteStream> bytes_in_memory(std::string_view bytes) { return std::make_unique<BytesInMemory>(bytes); }
+
 std::unique_ptr<ByteStream> open_bytes(const fs::path& file, FileHash hash) {
   auto opened = std::make_shared<OpenPipe>(file, kMagic);
   ::posix_fadvise(opened->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -128,7 +130,7 @@ std::string unpacked_beginning(const std::string& begun) {
   std::string out(kMagic << 8, '\0');
   size_t have = 0;
   try {
-    const auto stream = unpack(std::make_unique<BytesInMemory>(begun), begun, "-");
+    const auto stream = unpack(bytes_in_memory(begun), begun, "-");
     while (have < out.size()) {
       const size_t got = stream->read(out.data() + have, out.size() - have);
       if (got == 0) break;

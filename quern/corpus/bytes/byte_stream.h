@@ -21,6 +21,7 @@ class ByteStream {
 };
 
 enum class FileHash { skip, compute };
+std::unique_ptr<ByteStream> bytes_in_memory(std::string_view bytes);  // which must live as long
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, FileHash hash = FileHash::skip);
 
 // Standard input or a named pipe, which can be read once: what was read of it to see what it is comes first.

@@ -35,20 +35,6 @@ const char* name_of(Codec c) {
   return i < std::size(kNames) ? kNames[i] : "an unknown method";
 }
 
-class PackedBytes : public ByteStream {  // for the unpackers of files
- public:
-  explicit PackedBytes(std::string_view bytes) : bytes_(bytes) {}
-  size_t read(char* to, size_t n) override {
-    n = std::min(n, bytes_.size());
-    std::memcpy(to, bytes_.data(), n);
-    bytes_.remove_prefix(n);
-    return n;
-  }
-
- private:
-  std::string_view bytes_;
-};
-
 // One column of one row group, value by value.
 class ColumnCursor {
  public:
@@ -193,10 +179,10 @@ class ColumnCursor {
         decompress_snappy(packed, n, to);
         break;
       case Codec::gzip:
-        stream = decompress_gzip(std::make_unique<PackedBytes>(packed), name_);
+        stream = decompress_gzip(bytes_in_memory(packed), name_);
         break;
       case Codec::zstd:
-        stream = decompress_zstd(std::make_unique<PackedBytes>(packed), name_);
+        stream = decompress_zstd(bytes_in_memory(packed), name_);
         break;
       case Codec::brotli:
         decompress_brotli(packed, n, to);
