@@ -50,6 +50,12 @@ void LearnerDifficulties::observe(const std::string& environment, int64_t diffic
   const_cast<Difficulty&>(of(environment)).observe(difficulty, mean_reward);
 }
 
+void LearnerDifficulties::limit(const std::string& environment, int64_t highest) {
+  auto& d = const_cast<Difficulty&>(of(environment));
+  d.options_.highest = std::min(d.options_.highest, highest);
+  d.upper_ = std::min(d.upper_, d.options_.highest);
+}
+
 void LearnerDifficulties::set_upper(const std::string& environment, int64_t upper) {
   if (upper < 0 || upper > kMaxDifficulty)
     fail("difficulty: {} of {}: expected 0 to {}", upper, environment, kMaxDifficulty);

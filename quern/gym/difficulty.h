@@ -58,6 +58,7 @@ class LearnerDifficulties {  // of all environments that a learner is trained on
   };
   Draw draw(Rng& r) const;
   void observe(const std::string& environment, int64_t difficulty, double mean_reward);
+  void limit(const std::string& environment, int64_t highest);    // it does not rise above this
   void set_upper(const std::string& environment, int64_t upper);  // as a calibration found it
   const Difficulty& of(const std::string& environment) const;     // throws Error for a name that is none
 

@@ -31,6 +31,9 @@ class Environment {
   // reason, verify() may throw Error: a reply must not earn 0 for what the machine lacks.
   virtual std::optional<std::string> unavailable() const { return {}; }
 
+  // The side on which a problem falls, where that is not decided by a hash of its key.
+  virtual std::optional<ProblemSplit> own_split(const Problem&) const { return {}; }
+
   // The difficulty above which problems stay as hard; none: they always get harder.
   virtual std::optional<int64_t> saturates_at() const { return {}; }
 };

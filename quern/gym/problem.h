@@ -12,6 +12,8 @@
 
 namespace quern::gym {
 
+enum class ProblemSplit { train, dev, test };  // see splits.h
+
 struct Problem {
   std::string kind = {};                               // the environment's name
   int level = 0;                                       // of the curriculum, 1 to 5; 0: made by difficulty alone

@@ -30,12 +30,17 @@ ProblemSplit split_of(std::string_view environment, std::string_view key) {
   return h / 10 % 18 == 0 ? ProblemSplit::dev : ProblemSplit::train;  // 1/18 of nine tenths
 }
 
+ProblemSplit split_of(const NamedEnvironment& e, const Problem& p) {
+  if (const auto own = e.environment->own_split(p)) return *own;
+  return split_of(e.name, p.key);
+}
+
 std::optional<SeededProblem> find_split_problem(const EnvironmentAt& at, const SplitChoice& choice, uint64_t index) {
   const Rng draws(mix64(choice.seed) ^ 0x5b117, index);
   for (uint64_t i = 0; i < kMaxSplitDraws; ++i) {
     const uint64_t seed = draws.bits(i) >> 11;
     Problem p = at.environment->generate(seed, at.difficulty);
-    if (split_of(at.environment->name, p.key) == choice.split) return SeededProblem{std::move(p), seed};
+    if (split_of(*at.environment, p) == choice.split) return SeededProblem{std::move(p), seed};
   }
   return {};
 }

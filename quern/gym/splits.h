@@ -1,6 +1,6 @@
 // Splits by name of every environment: train, dev and test. A problem's side follows from a hash of its environment and
 // Problem::key, so one problem falls on one side however it is worded and whatever seed made it: a tenth of all is test
-// (the held-out tenth of the curriculum, curriculum_problems.h), a twentieth dev, the rest train.
+// (the held-out tenth of the curriculum, curriculum_problems.h), a twentieth dev, the rest train. An environment may divide its problems itself.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,11 +12,10 @@
 
 namespace quern::gym {
 
-enum class ProblemSplit { train, dev, test };
-
 std::string_view split_name(ProblemSplit s);
 ProblemSplit parse_split(std::string_view name);  // throws Error for a name that is none
 ProblemSplit split_of(std::string_view environment, std::string_view key);
+ProblemSplit split_of(const NamedEnvironment& e, const Problem& p);
 
 // An environment at one difficulty.
 struct EnvironmentAt {

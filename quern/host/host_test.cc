@@ -57,11 +57,12 @@ PerCycle operations_per_cycle(Bound b, double cycles) {
 }
 
 // No processor starts more than four vector instructions a cycle in a thread; a loop that the compiler took apart, or
-// one that counts too much, would seem to. And each of these loops does more than one in fifty cycles. Which of two
-// number formats is faster differs between processors, so nothing is said of that.
+// one that counts too much, would seem to. And each of these loops does more than one in fifty cycles; plain ones are what
+// the compiler makes of them, one number at a time if it likes. Which of two number formats is faster differs between
+// processors, so nothing is said of that.
 void expect_possible(PerCycle per_cycle, double operations_each, std::string_view what) {
   EXPECT_LT(per_cycle.minimum, 4 * operations_each) << what;
-  EXPECT_GT(per_cycle.maximum, 0.02 * operations_each) << what;
+  EXPECT_GT(per_cycle.maximum, 0.02 * (active_isa() == Isa::ref ? 2 : operations_each)) << what;
 }
 
 TEST(Host, PeaksArePossible) {

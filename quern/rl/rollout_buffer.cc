@@ -85,7 +85,7 @@ Rollout rollout_of(const Json& j) {
 
 Json to_json(const RolloutGroup& g) {
   Json j = Json::object(), rollouts = Json::array();
-  j.set("environment", g.environment->name), j.set("difficulty", g.problem.difficulty);
+  j.set("environment", g.environment->name), j.set("key", g.problem.key), j.set("difficulty", g.problem.difficulty);
   j.set("seed", static_cast<int64_t>(g.problem_seed)), j.set("prompt", list_of(g.prompt));
   j.set("aggregates", g.aggregates), j.set("version", g.version);
   for (const Rollout& r : g.rollouts) rollouts.push(to_json(r));
@@ -93,10 +93,10 @@ Json to_json(const RolloutGroup& g) {
   return j;
 }
 
-RolloutGroup rollout_group(const Json& j) {
+RolloutGroup rollout_group(const Json& j, const Environments& environments) {
   const char* where = "rollouts";
   RolloutGroup g;
-  g.environment = &gym::plugin_environments().find(j.at("environment", where).as_string("environment"));
+  g.environment = &environments.find(j.at("environment", where).as_string("environment"));
   g.problem_seed = static_cast<uint64_t>(j.at("seed", where).as_int("seed"));
   g.prompt = values_of<int32_t>(j.at("prompt", where), "prompt");
   g.aggregates = j.at("aggregates", where).as_bool("aggregates");
@@ -107,6 +107,9 @@ RolloutGroup rollout_group(const Json& j) {
     g.problem.difficulty = difficulty;
   else
     g.problem = g.environment->generate(g.problem_seed, difficulty);
+  if (const Json* key = j.find("key"); key && key->as_string("key") != g.problem.key)
+    fail("'{}' has other problems than when the checkpoint was written, and answers to them wait in it",
+         g.environment->name);
   return g;
 }
 
@@ -118,11 +121,11 @@ Json to_json(const GroupUnderWay& at) {
   return j;
 }
 
-GroupUnderWay group_under_way(const Json& j) {
+GroupUnderWay group_under_way(const Json& j, const Environments& environments) {
   const char* where = "rollouts under way";
   GroupUnderWay at{.id = j.at("id", where).as_int("id"),
                    .seed = static_cast<uint64_t>(j.at("seed", where).as_int("seed")),
-                   .group = rollout_group(j.at("group", where)),
+                   .group = rollout_group(j.at("group", where), environments),
                    .ended = {}};
   for (const Json& e : j.at("ended", where).as_array("ended")) at.ended.push_back(e.as_bool("ended"));
   if (at.ended.size() != at.group.rollouts.size())

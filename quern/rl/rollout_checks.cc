@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "quern/base/error.h"
-#include "quern/gym/difficulty.h"
 #include "quern/models/checkpoint.h"
 #include "quern/train/trainer/export.h"
 
@@ -14,12 +13,9 @@ namespace {
 
 using train::PhaseConfig;
 
-void check_environments(const PhaseConfig& p) {
+void check_environments(const PhaseConfig& p, const std::filesystem::path& base) {
   try {
-    gym::LearnerDifficulties(p.rl.environments, p.rl.difficulty);
-    for (const std::string& name : p.rl.environments)
-      if (const auto why = gym::plugin_environments().find(name).environment->unavailable())
-        fail("environment '{}' cannot judge answers here: {}", name, *why);
+    Environments(p.rl, base).difficulties();
   } catch (const Error& e) {
     fail("phase '{}', rl: {}", p.name, e.what());
   }
@@ -27,19 +23,20 @@ void check_environments(const PhaseConfig& p) {
 
 }  // namespace
 
-void check_room(const PhaseConfig& p, int64_t positions, const RolloutSampler& sampler) {
+void check_room(const PhaseConfig& p, int64_t positions, const RolloutSampler& sampler,
+                const Environments& environments) {
   constexpr uint64_t kProblems = 16;
   constexpr int64_t kShortAnswer = 16;
   if (p.sequence_length > positions)
     fail("phase '{}': sequence_length {} is more than the {} positions of the model", p.name, p.sequence_length,
          positions);
-  for (const std::string& name : p.rl.environments) {
-    const gym::NamedEnvironment& e = gym::plugin_environments().find(name);
+  for (const std::string& name : environments.names()) {
+    const gym::NamedEnvironment& e = environments.find(name);
     int64_t shortest = std::numeric_limits<int64_t>::max();
     for (uint64_t seed = 0; seed < kProblems; ++seed)
       shortest = std::min<int64_t>(shortest, std::ssize(sampler.prompt_of(e.generate(seed, 0))));
     if (shortest + std::min(kShortAnswer, p.rl.max_tokens) > p.sequence_length)
-      fail("phase '{}': sequence_length {} has no room for an answer: the easiest problems of '{}' take {} tokens",
+      fail("phase '{}': sequence_length {} has no room for an answer: easy problems of '{}' take at least {} tokens",
            p.name, p.sequence_length, name, shortest);
   }
 }
@@ -47,7 +44,7 @@ void check_room(const PhaseConfig& p, int64_t positions, const RolloutSampler& s
 void check_rollouts(const train::Recipe& recipe) {
   for (const PhaseConfig& p : recipe.phase) {
     if (!p.rl.on()) continue;
-    check_environments(p);
+    check_environments(p, recipe.base);
     if (!recipe.model.from.empty() && !std::filesystem::exists(recipe.base / recipe.model.from))
       fail("model.from: '{}' is neither a folder (seen from the recipe's) nor a model that is shipped",
            recipe.model.from);

@@ -86,8 +86,8 @@ void RolloutSampler::start(RolloutRequest request, int64_t version) {
   Running r{.at = {.id = request.id, .seed = request.seed, .group = {}, .ended = {}}, .ids = {}};
   RolloutGroup& g = r.at.group;
   g.environment = request.environment, g.problem = std::move(request.problem);
-  g.problem_seed = request.problem_seed, g.aggregates = !request.aggregation.empty();
-  g.prompt = g.aggregates ? std::move(request.aggregation) : prompt_of(g.problem);
+  g.problem_seed = request.problem_seed, g.aggregates = request.aggregates;
+  g.prompt = request.prompt.empty() ? prompt_of(g.problem) : std::move(request.prompt);
   if (!fits(g.prompt))
     fail("a problem of '{}' at difficulty {} takes {} tokens, more than {}", g.environment->name,
          g.problem.difficulty, g.prompt.size(), o_.max_length);

@@ -24,14 +24,15 @@ struct RolloutOptions {
   std::vector<int64_t> stop_ids;
 };
 
-// A problem that a group of answers is sampled to. `id` is the caller's; `seed` is that of the answers. `aggregation` is
-// a prompt to be used instead of the question alone.
+// A problem that a group of answers is sampled to. `id` is the caller's; `seed` is that of the answers. `prompt` is
+// that of the question alone (prompt_of), an aggregation prompt around it, or empty: then it is made.
 struct RolloutRequest {
   int64_t id = 0;
   const gym::NamedEnvironment* environment = nullptr;
   gym::Problem problem = {};
   uint64_t problem_seed = 0, seed = 0;
-  std::vector<int32_t> aggregation = {};
+  std::vector<int32_t> prompt = {};
+  bool aggregates = false;
 };
 
 struct GroupUnderWay {

@@ -10,6 +10,7 @@
 #include "quern/models/checkpoint.h"
 #include "quern/models/packed_twin.h"
 #include "quern/rl/advantages.h"
+#include "quern/rl/environments.h"
 #include "quern/rl/policy_batches.h"
 #include "quern/rl/rollout_checks.h"
 #include "quern/rl/rollout_log.h"
@@ -71,6 +72,7 @@ class RolloutSource : public train::BatchSource {
   models::PackedTwin twin_;
   infer::Engine engine_;
   RolloutSampler sampler_;
+  Environments environments_;
   gym::LearnerDifficulties difficulties_;
   RolloutSupply supply_;
   std::map<std::string, double> best_;  // highest share solved of a group, by environment
@@ -113,8 +115,9 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
       twin_(registry, r.model, sampling_format(recipe_)),
       engine_(twin_.model(), engine_options(recipe_, c_, tokenizer_)),
       sampler_(engine_, tokenizer_, chat_template_, rollout_options(phase_, train::tokenizer_source(recipe_))),
-      difficulties_(c_.environments, c_.difficulty),
-      supply_(sampler_, difficulties_,
+      environments_(c_, recipe_.base),
+      difficulties_(environments_.difficulties()),
+      supply_(sampler_, environments_, difficulties_,
               {.name = phase_.name,
                .seed = mix64(static_cast<uint64_t>(recipe_.seed) + 0x71ull) + r.phase,
                .rank = ranks_.group,
@@ -122,7 +125,7 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
                .resample = c_.resample,
                .aggregation = c_.aggregation}),
       stats_(std::move(stats)) {
-  check_room(phase_, r.model.max_positions(), sampler_);
+  check_room(phase_, r.model.max_positions(), sampler_, environments_);
   if (c_.loss.kl > 0)
     reference_ =
         models::load_model(registry, recipe_.base / recipe_.model.from, {.dtype = DType::f32, .pack = false});
@@ -256,8 +259,8 @@ train::StepBatches RolloutSource::next(int64_t rows) {
 }
 
 std::string RolloutSource::describe() const {
-  return fmt::format("problems of {}; {} answers of up to {} tokens to each\n", fmt::join(c_.environments, ", "),
-                     c_.group, c_.max_tokens);
+  return fmt::format("problems of {}; {} answers of up to {} tokens to each\n",
+                     fmt::join(environments_.names(), ", "), c_.group, c_.max_tokens);
 }
 
 Json RolloutSource::state() {

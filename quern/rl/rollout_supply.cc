@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "quern/base/error.h"
-#include "quern/gym/splits.h"
 #include "quern/reason/draw.h"
 #include "quern/rl/advantages.h"
 #include "quern/rl/rollout_buffer.h"
@@ -33,6 +32,20 @@ std::vector<GroupOutcome> group_outcomes(const Json& j) {
   return out;
 }
 
+// The training problem of this number that leaves room for an answer. Above difficulty 0 one that does not is none: the
+// difficulty is to fall. At 0 others are tried, as a task file may have long ones among its tasks.
+std::optional<RolloutSupply::Asked> RolloutSupply::find_problem(const gym::EnvironmentAt& at, uint64_t number) const {
+  constexpr uint64_t kDraws = 64;
+  for (uint64_t i = 0; i < (at.difficulty == 0 ? kDraws : 1); ++i) {
+    auto p = gym::find_split_problem(at, {.split = gym::ProblemSplit::train, .seed = o_.seed},
+                                     i == 0 ? number : mix64(number + (i << 40)));
+    if (!p) return {};
+    std::vector<int32_t> prompt = sampler_.prompt_of(p->problem);
+    if (sampler_.fits(prompt)) return Asked{std::move(*p), std::move(prompt)};
+  }
+  return {};
+}
+
 // Where a difficulty has too few problems, or they are too long, the group has no answers and counts as failed: the
 // difficulty falls.
 void RolloutSupply::ask(int64_t row, int64_t attempt, int64_t version) {
@@ -40,19 +53,18 @@ void RolloutSupply::ask(int64_t row, int64_t attempt, int64_t version) {
   Rng random(o_.seed, number);
   Row& r = open_[row];
   r.attempt = attempt, r.draw = difficulties_.draw(random);
-  const gym::NamedEnvironment& e = gym::plugin_environments().find(r.draw.environment);
-  auto p =
-      gym::find_split_problem({&e, r.draw.difficulty}, {.split = gym::ProblemSplit::train, .seed = o_.seed}, number);
-  if (p && sampler_.fits(sampler_.prompt_of(p->problem)))
+  const gym::NamedEnvironment& e = environments_.find(r.draw.environment);
+  if (auto p = find_problem({&e, r.draw.difficulty}, number))
     return sampler_.start({.id = row,
                            .environment = &e,
-                           .problem = std::move(p->problem),
-                           .problem_seed = p->seed,
-                           .seed = mix64(o_.seed ^ 0xa115) + number * 0x10001},
+                           .problem = std::move(p->of.problem),
+                           .problem_seed = p->of.seed,
+                           .seed = mix64(o_.seed ^ 0xa115) + number * 0x10001,
+                           .prompt = std::move(p->prompt)},
                           version);
   if (r.draw.difficulty == 0)
-    fail("phase '{}': environment '{}' has {} at difficulty 0", o_.name, e.name,
-         p ? "problems that are longer than sequence_length" : "too few problems to train on");
+    fail("phase '{}': environment '{}' has too few problems at difficulty 0 that are no longer than sequence_length",
+         o_.name, e.name);
   RolloutGroup none;
   none.environment = &e, none.problem.difficulty = r.draw.difficulty, none.version = version;
   settle(row, std::move(none), version);
@@ -87,7 +99,8 @@ bool RolloutSupply::ask_to_aggregate(int64_t row, const RolloutGroup& group, int
                   .problem = group.problem,
                   .problem_seed = group.problem_seed,
                   .seed = random.next(),
-                  .aggregation = std::move(prompt)},
+                  .prompt = std::move(prompt),
+                  .aggregates = true},
                  version);
   return true;
 }
@@ -163,15 +176,16 @@ void RolloutSupply::restore(const std::vector<Json>& states) {
     const Json& j = states[rank];
     first = std::max(first, j.at("next", where).as_int("next"));
     for (const Json& one : j.at("ready", where).as_array("ready"))
-      if (mine(rank)) ready_.push_back({one.at("row", where).as_int("row"), rollout_group(one.at("group", where))});
+      if (mine(rank))
+        ready_.push_back({one.at("row", where).as_int("row"), rollout_group(one.at("group", where), environments_)});
     for (const Json& one : j.at("open", where).as_array("open")) {
       if (!mine(rank)) continue;
       Row& r = open_[one.at("row", where).as_int("row")];
       r.attempt = one.at("attempt", where).as_int("attempt");
       r.draw = {one.at("environment", where).as_string("environment"),
                 one.at("difficulty", where).as_int("difficulty")};
-      if (const Json* best = one.find("best")) r.best = rollout_group(*best);
-      under_way.push_back(group_under_way(one.at("under_way", where)));
+      if (const Json* best = one.find("best")) r.best = rollout_group(*best, environments_);
+      under_way.push_back(group_under_way(one.at("under_way", where), environments_));
     }
     if (same && static_cast<int64_t>(rank) == o_.rank)
       next_ = (j.at("next", where).as_int("next") - o_.rank) / o_.ranks;

@@ -10,11 +10,14 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "quern/gym/difficulty.h"
+#include "quern/gym/splits.h"
+#include "quern/rl/environments.h"
 #include "quern/rl/rollout_sampler.h"
 #include "quern/train/recipe/rl_config.h"
 
@@ -40,8 +43,9 @@ struct SupplyOptions {
 
 class RolloutSupply {
  public:
-  RolloutSupply(RolloutSampler& sampler, const gym::LearnerDifficulties& difficulties, SupplyOptions options)
-      : sampler_(sampler), difficulties_(difficulties), o_(std::move(options)) {}
+  RolloutSupply(RolloutSampler& sampler, const Environments& environments,
+                const gym::LearnerDifficulties& difficulties, SupplyOptions options)
+      : sampler_(sampler), environments_(environments), difficulties_(difficulties), o_(std::move(options)) {}
 
   // Samples until `groups` groups are ready. Meanwhile at least `under_way` are in the engine; those that have not ended
   // stay paused until the next call, which reads them with the weights of then.
@@ -68,11 +72,17 @@ class RolloutSupply {
     int64_t row = 0;
     RolloutGroup group;
   };
+  struct Asked {
+    gym::SeededProblem of;
+    std::vector<int32_t> prompt;
+  };
+  std::optional<Asked> find_problem(const gym::EnvironmentAt& at, uint64_t number) const;
   void ask(int64_t row, int64_t attempt, int64_t version);
   void settle(int64_t row, RolloutGroup group, int64_t version);
   bool ask_to_aggregate(int64_t row, const RolloutGroup& group, int64_t version);
 
   RolloutSampler& sampler_;
+  const Environments& environments_;
   const gym::LearnerDifficulties& difficulties_;
   SupplyOptions o_;
   int64_t next_ = 0;             // the next row is rank + next_ · ranks

@@ -18,6 +18,7 @@
 #include "quern/rl/rollout_sampler.h"
 #include "quern/rl/rollout_source.h"
 #include "quern/text/chat/aggregation_prompt.h"
+#include "tests/train/tiny_rl.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {
@@ -27,30 +28,7 @@ namespace fs = std::filesystem;
 using tiny::Folder;
 
 train::Recipe recipe(const Folder& f, const std::string& rl = "", const std::string& more = "") {
-  std::ofstream(f.path / "rl.toml") << fmt::format(R"(
-name = "rl"
-seed = 5
-dtype = "f32"
-model = {{ from = "{}/models/zaya-nano" }}
-checkpoint = {{ every = 1, keep = 9 }}
-optimizer = {{ matrices = {{ type = "muon", dtype = "f32" }} }}
-{}
-[[phase]]
-name = "gym"
-steps = 4
-sequence_length = 256
-batch_size = 3
-schedule = {{ peak = 1e-4, warmup = 0, final = 1e-4 }}
-[phase.rl]
-environments = ["lists", "units"]
-group = 4
-max_tokens = 48
-resample = 1
-micro_tokens = 300
-{}
-)",
-                                                   QUERN_SOURCE_DIR, more, rl);
-  return train::read_recipe(f.path / "rl.toml");
+  return train::read_recipe(tiny::write_rl_recipe(f.path, rl, more));
 }
 
 struct Outcome {
@@ -136,7 +114,8 @@ TEST(Rl, RolloutsSampledAheadResumeBitForBit) {
 // Problems are asked again with the ends of the answers to them, before and after a checkpoint.
 TEST(Rl, AggregationPromptsShowOwnAnswers) {
   const Folder f("rl_aggregation");
-  train::Recipe r = recipe(f, "ahead = 1\nmax_sequences = 8\naggregation = { share = 1.0, candidates = 2, tail = 24 }");
+  train::Recipe r =
+      recipe(f, "ahead = 1\nmax_sequences = 8\naggregation = { share = 1.0, candidates = 2, tail = 24 }");
   r.phase[0].rl.difficulty = {.start = 4}, r.phase[0].rl.max_tokens = 100;
   const Outcome whole = run(r, f.path / "whole", 4);
   run(r, f.path / "part", 2);
@@ -192,7 +171,7 @@ TEST(Rl, PausedAnswersGoOnAsTheyWould) {
     for (int i = 0; i < 7; ++i) sampler.step();
     sampler.pause();
     for (rl::GroupUnderWay at : sampler.paused())  // as a checkpoint keeps it
-      sampler.restore({rl::group_under_way(Json::parse(rl::to_json(at).dump()))});
+      sampler.restore({rl::group_under_way(Json::parse(rl::to_json(at).dump()), rl::Environments({}, {}))});
     sampler.resume(version);
     for (rl::FinishedGroup& g : sampler.take()) done.push_back(std::move(g));
   }
@@ -327,6 +306,51 @@ TEST(Rl, ProblemsThatAreTooLongLowerTheDifficulty) {
   EXPECT_THROW(run(r, f.path / "wide", 1), Error) << "the model has 4,096 positions";
 }
 
+// Task files stand beside environments: held-out tasks are never asked, long ones neither, and a file that changed while
+// answers to its tasks wait in a checkpoint is refused.
+TEST(Rl, LearnsFromTaskFiles) {
+  const Folder f("rl_tasks");
+  const auto write = [&](int shift) {
+    std::ofstream out(f.path / "sums.jsonl");
+    for (int i = 0; i < 40; ++i)
+      out << fmt::format(R"({{"question": "{}What is {} + {}?", "verifier": "number", "answer": {}, "split": "{}"}})"
+                         "\n",
+                         i % 4 == 1 ? std::string(2000, 'x') + " " : "", i, shift, i + shift,
+                         i % 2 == 0 || i % 4 == 1 ? "train" : "held_out");
+  };
+  write(3);
+  train::Recipe r = recipe(f, "updates = 2\ntasks = [\"sums.jsonl\"]");
+  r.phase[0].rl.environments = {"lists"}, r.phase[0].rl.difficulty = {.start = 2};
+  run(r, f.path / "out", 1);
+  std::map<std::string, int> asked;
+  const Outcome whole = run(r, f.path / "whole", 4);
+  std::ifstream lines(f.path / "whole" / "rollouts.jsonl");
+  for (std::string line; std::getline(lines, line);) {
+    const Json j = Json::parse(line);
+    const std::string name = j.at("environment", "line").as_string("environment");
+    ++asked[name];
+    if (name != "sums.jsonl") continue;
+    EXPECT_EQ(j.at("difficulty", "line").as_int(), 0) << "tasks have no difficulties";
+    const std::string question = j.at("question", "line").as_string("question");
+    EXPECT_LT(question.size(), 100u);
+    EXPECT_EQ(std::stoi(question.substr(8)) % 2, 0) << question;
+  }
+  EXPECT_GT(asked["sums.jsonl"], 0);
+  EXPECT_GT(asked["lists"], 0);
+  EXPECT_TRUE(equal(whole, run(r, f.path / "out", 4))) << "resumed with tasks that wait";
+
+  run(r, f.path / "changed", 1);
+  write(4);
+  EXPECT_THROW(run(r, f.path / "changed", 4), Error);
+  r.phase[0].rl.tasks = {"none.jsonl"};
+  EXPECT_THROW(rl::check_rollouts(r), Error);
+  r.phase[0].rl.tasks = {"sums.jsonl", "sums.jsonl"};
+  EXPECT_THROW(rl::check_rollouts(r), Error);
+  r.phase[0].rl.environments = {}, r.phase[0].rl.tasks = {"sums.jsonl"};
+  EXPECT_TRUE(r.phase[0].rl.on());
+  rl::check_rollouts(r);
+}
+
 std::vector<rl::RolloutGroup> some_groups(Shipped& s) {
   models::PackedTwin twin(nn::builtin_registry(), *s.model, kernels::QuantFormat(kernels::WeightFormat::f32));
   infer::Engine engine(twin.model(), {.tokenizer = &s.tokenizer});
@@ -394,7 +418,8 @@ TEST(Rl, WaitingRolloutsSurviveACheckpoint) {
   Shipped s;
   const std::vector<rl::RolloutGroup> groups = some_groups(s);
   std::vector<rl::RolloutGroup> back;
-  for (const rl::RolloutGroup& g : groups) back.push_back(rl::rollout_group(Json::parse(rl::to_json(g).dump())));
+  for (const rl::RolloutGroup& g : groups)
+    back.push_back(rl::rollout_group(Json::parse(rl::to_json(g).dump()), rl::Environments({}, {})));
   for (size_t g = 0; g < groups.size(); ++g) {
     EXPECT_EQ(back[g].prompt, groups[g].prompt);
     EXPECT_EQ(back[g].problem.question, groups[g].problem.question);

@@ -75,7 +75,7 @@ int learn(Words args) {
   if (!args.empty() && args[0][0] != '-') {
     const train::Recipe recipe = train::read_recipe(args[0]);
     if (std::none_of(recipe.phase.begin(), recipe.phase.end(), [](const auto& p) { return p.rl.on(); }))
-      throw UsageError(fmt::format("quern rl: no phase of {} names rl.environments; quern train runs it", args[0]));
+      throw UsageError(fmt::format("quern rl: no phase of {} names rl.environments or rl.tasks; quern train runs it", args[0]));
   }
   return train_recipe("rl run", "reinforcement learning from a recipe", args);
 }

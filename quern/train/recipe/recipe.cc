@@ -114,8 +114,8 @@ void check(const Recipe& r, const std::string& where) {
     if (p.sequence_length < 1 || p.batch_size < 1 || p.micro_batch_size < 0)
       fail("{}: sequence_length {} and batch_size {} must be 1 or more, micro_batch_size {} 0 or more", at,
            p.sequence_length, p.batch_size, p.micro_batch_size);
-    if (p.data.empty() && !p.rl.on()) fail("{}: no data; give data sets, or rl.environments to learn from", at);
-    if (!p.data.empty() && p.rl.on()) fail("{}: data sets and rl.environments: a phase learns from one of them", at);
+    if (p.data.empty() && !p.rl.on()) fail("{}: no data; give data sets, or rl.environments or rl.tasks to learn from", at);
+    if (!p.data.empty() && p.rl.on()) fail("{}: data sets and rl: a phase learns from data or from its own answers", at);
     if (p.rl.on()) check(p.rl, at);
     if (p.rl.on() && p.rl.max_tokens >= p.sequence_length)
       fail("{}, rl.max_tokens: answers of {} tokens leave no room for a problem in sequence_length {}", at,

@@ -78,7 +78,7 @@ struct AstrayConfig {
 };
 
 struct RlConfig {
-  std::vector<std::string> environments;
+  std::vector<std::string> environments, tasks;
   int64_t group = 8, max_tokens = 256, resample = 2, updates = 1, ahead = 0, max_staleness = 0, micro_tokens = 8192,
           max_sequences = 64;
   double temperature = 1, min_compression = 0.05;
@@ -91,7 +91,10 @@ struct RlConfig {
   AstrayConfig astray;
   template <class V>
   void visit(V& v) {
-    v("environments", environments, "environments of the gym to learn from; none: the phase is supervised");
+    v("environments", environments,
+      "environments of the gym to learn from; none, and no tasks: the phase is supervised");
+    v("tasks", tasks,
+      "task files to learn from, seen from the recipe's folder: JSON lines of questions and verifiers");
     v("group", group, "answers sampled to every problem", {.range = Bounds::at_least(2)});
     v("max_tokens", max_tokens, "maximum tokens of an answer; longer ones earn nothing",
       {.range = Bounds::at_least(1)});
@@ -128,7 +131,7 @@ struct RlConfig {
       {.range = Bounds::at_least(1)});
   }
   int64_t stalest() const { return max_staleness > 0 ? max_staleness : ahead + 2; }
-  bool on() const { return !environments.empty(); }
+  bool on() const { return !environments.empty() || !tasks.empty(); }
 };
 void check(const RlConfig& c, const std::string& where);  // throws Error naming the field
 
