@@ -71,7 +71,7 @@ void check_counts(Counts counts, int ranks, int64_t size) {
 
 Transfer& Transfer::operator=(Transfer&& o) {
   QUERN_CHECK(!work_ || std::uncaught_exceptions() > 0, "a request was not waited for");
-  work_ = std::move(o.work_);
+  work_ = std::move(o.work_), under_way_ = std::move(o.under_way_);
   return *this;
 }
 
@@ -80,15 +80,22 @@ Transfer::~Transfer() { QUERN_CHECK(!work_ || std::uncaught_exceptions() > 0, "a
 bool Transfer::test() {
   if (!work_) return true;
   std::unique_ptr<Operation> w = std::move(work_);  // gone if it throws
-  if (w->test()) return true;
-  work_ = std::move(w);
-  return false;
+  if (!w->test()) {
+    work_ = std::move(w);
+    return false;
+  }
+  under_way_.end();
+  return true;
 }
 
 void Transfer::wait() {
   if (!work_) return;
   const std::unique_ptr<Operation> w = std::move(work_);
-  w->wait();
+  {
+    const trace::Span span(trace::Kind::communication, "waiting");
+    w->wait();
+  }
+  under_way_.end();
 }
 
 std::vector<int64_t> even_counts(int64_t n, int ranks) {
@@ -108,10 +115,14 @@ Communicator::Exchange Communicator::exchange(const char* what) const {
 }
 
 Transfer Communicator::begin(Exchange e) {
+  double bytes = 0;
   for (int r = 0; r < size_; ++r)
     if (const auto n = static_cast<int64_t>(e.send[static_cast<size_t>(r)].size()); r != rank_ && n > 0)
-      ++sent_.messages, sent_.bytes += n;
-  return start(std::move(e));
+      ++sent_.messages, sent_.bytes += n, bytes += static_cast<double>(n);
+  const char* what = e.what;
+  Transfer t = start(std::move(e));
+  t.trace(what, bytes);
+  return t;
 }
 
 void Communicator::barrier() { begin(exchange("barrier")).wait(); }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "quern/tensor/tensor.h"
+#include "quern/trace/trace.h"
 
 namespace quern::comm {
 
@@ -75,9 +76,13 @@ class Transfer {
   bool test();  // done? MPI moves data inside its calls only: testing now and then keeps it moving
   void wait();
   bool pending() const { return work_ != nullptr; }
+  void trace(const char* what, double bytes) {
+    if (work_) under_way_.begin(trace::Kind::communication, what, bytes);
+  }
 
  private:
   std::unique_ptr<Operation> work_;
+  trace::Pending under_way_;
 };
 
 using Counts = std::span<const int64_t>;  // elements a rank

@@ -108,7 +108,7 @@ std::vector<Var> Tape::keep(std::vector<Tensor> values, std::vector<Var> inputs,
   n.grads.resize(values.size());
   n.dtype = values[0].dtype();
   for (const Tensor& v : values) n.shapes.push_back(v.shape());
-  n.backward = std::move(backward);
+  n.backward = std::move(backward), n.operation = trace::operation_now();
   for (size_t i = 0; i < out.size(); ++i) {
     out[i].node = static_cast<int32_t>(nodes_.size());
     out[i].output = static_cast<int32_t>(i);
@@ -154,6 +154,10 @@ void Tape::run() {
     Backward fn = std::move(nodes_[i].backward);
     nodes_[i].backward = nullptr;
     if (reached) {
+      trace::Span span;
+      if (trace::recording())
+        span.begin(trace::Kind::operation, nodes_[i].operation.empty() ? "other" : nodes_[i].operation);
+      span.backward();
       Grads g(*this, i);
       fn(g);
     }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "quern/tensor/tensor.h"
+#include "quern/trace/trace.h"
 
 namespace quern::grad {
 
@@ -125,6 +126,7 @@ class Tape {
 
   // A layer of a model: plain, or recomputed on a tape that is told to save memory so.
   std::vector<Var> layer(const std::vector<Var>& inputs, Body body) {
+    const trace::Span span(trace::Kind::layer, "layer", layers_++);
     return recompute_layers ? recompute(inputs, std::move(body)) : body(*this, inputs);
   }
   bool recompute_layers = false;
@@ -137,6 +139,7 @@ class Tape {
     std::vector<Shape> shapes;
     DType dtype = DType::f32;
     Backward backward;
+    std::string operation;  // the name of what recorded it, in a trace
     Parameter* parameter = nullptr;
     bool keep_grad = false;
   };
@@ -146,6 +149,7 @@ class Tape {
 
   Mode mode_;
   Precision precision_;
+  int64_t layers_ = 0;
   std::vector<Parameter*>* seen_ = nullptr;  // when set: every trainable parameter asked for
   std::vector<Node> nodes_;
   std::unordered_map<Parameter*, int32_t> leaves_;

@@ -4,6 +4,7 @@
 
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -17,6 +18,7 @@ StatePart key_shift_part(int64_t channels, DType kv) {
 }
 
 grad::Var key_shift(grad::Tape& tape, const grad::Var& k_TC, grad::Parameter& mu_C, const Batch& batch, int site) {
+  const trace::Span span(trace::Kind::operation, "key shift");
   const grad::Var mu = tape.param(mu_C);
   const Tensor k = k_TC.value, m = mu.value, y = Tensor::empty(k.shape(), k.dtype());
   const int64_t C = k.dim(1);

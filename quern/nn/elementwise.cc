@@ -2,6 +2,7 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/rows.h"
+#include "quern/trace/trace.h"
 
 namespace quern::nn {
 namespace {
@@ -27,6 +28,7 @@ Tensor product(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 grad::Var add(grad::Tape& tape, const grad::Var& a, const grad::Var& b) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   Tensor y = Tensor::empty(a.value.shape(), a.dtype());
   with_float(a.dtype(), [&]<class T>() {
     for_rows<T>({a.value, b.value}, y, [](const T* const* in, T* out, int64_t D) {
@@ -40,6 +42,7 @@ grad::Var add(grad::Tape& tape, const grad::Var& a, const grad::Var& b) {
 }
 
 grad::Var mul(grad::Tape& tape, const grad::Var& a, const grad::Var& b) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   Tensor x = a.value, z = b.value;
   return with_float(x.dtype(), [&]<class T>() {
     return tape.record(product<T>(x, z), {a, b}, [x, z](grad::Grads& g) {
@@ -50,6 +53,7 @@ grad::Var mul(grad::Tape& tape, const grad::Var& a, const grad::Var& b) {
 }
 
 grad::Var scale(grad::Tape& tape, const grad::Var& a, double factor) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   return with_float(a.dtype(), [&]<class T>() {
     auto scaled = [factor](const Tensor& x) {
       Tensor y = Tensor::empty(x.shape(), x.dtype());
@@ -63,6 +67,7 @@ grad::Var scale(grad::Tape& tape, const grad::Var& a, double factor) {
 }
 
 grad::Var add_bias(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& b_D) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   grad::Var b = tape.param(b_D);
   Tensor y = Tensor::empty(x_TD.value.shape(), x_TD.dtype());
   return with_float(y.dtype(), [&]<class T>() {
@@ -77,6 +82,7 @@ grad::Var add_bias(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& b_D
 }
 
 grad::Var mul_columns(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& s_D) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   grad::Var s = tape.param(s_D);
   Tensor x = x_TD.value, sv = s.value;
   return with_float(x.dtype(), [&]<class T>() {
@@ -95,6 +101,7 @@ grad::Var mul_columns(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& 
 }
 
 grad::Var mul_rows(grad::Tape& tape, const grad::Var& x_TD, const grad::Var& p_T1) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   Tensor x = x_TD.value, p = p_T1.value;
   return with_float(x.dtype(), [&]<class T>() {
     auto scaled = [p](const Tensor& v) {
@@ -118,6 +125,7 @@ grad::Var mul_rows(grad::Tape& tape, const grad::Var& x_TD, const grad::Var& p_T
 }
 
 grad::Var slice_columns(grad::Tape& tape, const grad::Var& x_TD, int64_t begin, int64_t n) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   Shape shape = x_TD.value.shape();
   return tape.record(x_TD.value.narrow(1, begin, n).clone(), {x_TD}, [shape, begin, n](grad::Grads& g) {
     Tensor gx = Tensor::zeros(shape, g.out().dtype());
@@ -127,6 +135,7 @@ grad::Var slice_columns(grad::Tape& tape, const grad::Var& x_TD, int64_t begin, 
 }
 
 grad::Var concat_columns(grad::Tape& tape, const std::vector<grad::Var>& parts) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   int64_t width = 0;
   for (const grad::Var& p : parts) width += p.dim(1);
   Tensor y = Tensor::empty({parts[0].dim(0), width}, parts[0].dtype());
@@ -145,6 +154,7 @@ grad::Var concat_columns(grad::Tape& tape, const std::vector<grad::Var>& parts) 
 }
 
 grad::Var activate(grad::Tape& tape, kernels::Activation a, const grad::Var& x_TD) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   Tensor x = x_TD.value, y = Tensor::empty(x.shape(), x.dtype());
   return with_float(x.dtype(), [&]<class T>() {
     kernels::activate<T>(a, rows_of<T>(x), rows_of_out<T>(y));
@@ -157,6 +167,7 @@ grad::Var activate(grad::Tape& tape, kernels::Activation a, const grad::Var& x_T
 }
 
 grad::Var gated(grad::Tape& tape, kernels::Activation a, const grad::Var& gate_up_T2F) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   Tensor x = gate_up_T2F.value, y = Tensor::empty({x.dim(0), x.dim(1) / 2}, x.dtype());
   return with_float(x.dtype(), [&]<class T>() {
     kernels::gated<T>(a, x.view<const T, 2>(), y.view<T, 2>());
@@ -169,6 +180,7 @@ grad::Var gated(grad::Tape& tape, kernels::Activation a, const grad::Var& gate_u
 }
 
 grad::Var sum(grad::Tape& tape, const grad::Var& x) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   Shape shape = x.value.shape();
   return with_float(x.dtype(), [&]<class T>() {
     double total = 0;

@@ -1,6 +1,7 @@
 #include "quern/nn/frozen_linear.h"
 
 #include "quern/base/threads.h"
+#include "quern/trace/trace.h"
 
 namespace quern::nn {
 namespace {
@@ -40,6 +41,7 @@ Tensor unpacked(const kernels::PrepackedWeight& w) {
 
 std::vector<grad::Var> frozen_linear(grad::Tape& tape, const grad::Var& x_TK, const kernels::PrepackedWeight& w,
                                      const Tensor& bias, const std::vector<int64_t>& widths) {
+  const trace::Span span(trace::Kind::operation, "linear");
   const Tensor x = x_TK.value;
   Tensor y = Tensor::empty({x.dim(0), w.n()}, DType::f32);
   {

@@ -5,10 +5,12 @@
 #include "quern/kernels/embedding/embedding.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
+#include "quern/trace/trace.h"
 
 namespace quern::nn {
 
 grad::Var embedding(grad::Tape& tape, grad::Parameter& table_VD, std::span<const int32_t> ids) {
+  const trace::Span span(trace::Kind::operation, "embedding");
   grad::Var w = tape.param(table_VD);
   Tensor table = w.value;
   DType t = table.dtype() == DType::bf16 ? DType::f32 : table.dtype();
@@ -27,6 +29,7 @@ grad::Var embedding(grad::Tape& tape, grad::Parameter& table_VD, std::span<const
 }
 
 grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD) {
+  const trace::Span span(trace::Kind::operation, "head");
   return linear(tape, h_TD, tape.param(w_VD));
 }
 
@@ -57,6 +60,7 @@ grad::Var with_gradients(grad::Tape& tape, const std::vector<grad::Var>& inputs,
 
 grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, std::span<const int32_t> targets,
                     std::span<const double> weights) {
+  const trace::Span span(trace::Kind::operation, "head and loss");
   Tensor h = h_TD.value, wv = w_VD.value;
   count_matmul(h.dim(0), wv.size(), wv.bytes());
   return with_float(h.dtype(), [&]<class T>() {
@@ -81,6 +85,7 @@ grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_
 }
 
 grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, const HeadTerms& terms) {
+  const trace::Span span(trace::Kind::operation, "head and loss");
   Tensor h = h_TD.value, wv = w_VD.value;
   count_matmul(h.dim(0), wv.size(), wv.bytes());
   return with_float(h.dtype(), [&]<class T>() {

@@ -5,6 +5,7 @@
 #include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/rows.h"
+#include "quern/trace/trace.h"
 
 namespace quern::nn {
 
@@ -28,6 +29,7 @@ void Linear::pack(const WeightPrepacking& t) {
 }
 
 grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, const grad::Var& w_NK, grad::Precision precision) {
+  const trace::Span span(trace::Kind::operation, "linear");
   const bool bf16 = precision == grad::Precision::bf16;
   Tensor x = x_TK.value, w = w_NK.value.to(x.dtype());
   Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, x.dtype());
@@ -98,6 +100,7 @@ std::vector<grad::Var> LinearGroup::forward_packed(grad::Tape& tape, const grad:
 
 std::vector<grad::Var> LinearGroup::forward(grad::Tape& tape, const grad::Var& x_TK,
                                             const std::vector<int>& outputs) {
+  const trace::Span span(trace::Kind::operation, "linear");
   struct Columns {  // where a part's columns go, and its inputs on the tape
     size_t output;
     int64_t begin, n;

@@ -181,5 +181,24 @@ TEST(NnValues, PackedGroupEqualsItsParts) {
   }
 }
 
+TEST(Nn, BackwardPassesHaveTheNamesOfTheirOperationsInTraces) {
+  grad::Parameter w({4, 3}, grad::Init::normal());
+  w.value = Tensor::full({4, 3}, DType::f32, 0.5);
+  trace::start();
+  grad::Tape tape;
+  const grad::Var x = tape.input(Tensor::full({2, 3}, DType::f32, 1));
+  tape.backward(sum(tape, linear(tape, x, tape.param(w), grad::Precision::f32)));
+  int forward = 0, backward = 0, products = 0;
+  for (const trace::Event& e : trace::stop()) {
+    if (e.name == "linear") ++(e.backward ? backward : forward);
+    if (e.kind != trace::Kind::product) continue;
+    ++products;
+    EXPECT_EQ(e.flops, 2 * 2 * 4 * 3) << e.name;
+  }
+  EXPECT_EQ(forward, 1);
+  EXPECT_EQ(backward, 1);
+  EXPECT_EQ(products, 3) << "the output, and the gradients of input and weight";
+}
+
 }  // namespace
 }  // namespace quern::nn

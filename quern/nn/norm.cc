@@ -4,10 +4,12 @@
 #include "quern/kernels/softmax/softmax.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
+#include "quern/trace/trace.h"
 
 namespace quern::nn {
 
 grad::Var rms_norm(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& w_D, double eps) {
+  const trace::Span span(trace::Kind::operation, "norm");
   grad::Var w = tape.param(w_D);
   Tensor x = x_TD.value, wv = w.value, y = Tensor::empty(x.shape(), x.dtype());
   bool keep = tape.needs({x_TD, w});
@@ -27,6 +29,7 @@ grad::Var rms_norm(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& w_D
 
 grad::Var layer_norm(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& w_D, grad::Parameter& b_D,
                      double eps) {
+  const trace::Span span(trace::Kind::operation, "norm");
   grad::Var w = tape.param(w_D), b = tape.param(b_D);
   Tensor x = x_TD.value, wv = w.value, y = Tensor::empty(x.shape(), x.dtype());
   bool keep = tape.needs({x_TD, w, b});
@@ -56,6 +59,7 @@ grad::Var layer_norm(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& w
 }
 
 grad::Var softmax(grad::Tape& tape, const grad::Var& x_TD) {
+  const trace::Span span(trace::Kind::operation, "softmax");
   Tensor x = x_TD.value, p = Tensor::empty(x.shape(), x.dtype());
   return with_float(x.dtype(), [&]<class T>() {
     kernels::softmax<T>(x.view<const T, 2>(), p.view<T, 2>());
@@ -69,6 +73,7 @@ grad::Var softmax(grad::Tape& tape, const grad::Var& x_TD) {
 
 grad::Var l2_norm(grad::Tape& tape, const grad::Var& x_THd, grad::Parameter* temperature_H, double scale,
                   double eps) {
+  const trace::Span span(trace::Kind::operation, "norm");
   grad::Var t = temperature_H ? tape.param(*temperature_H) : grad::Var();
   Tensor x = x_THd.value, tv = t.value, y = Tensor::empty(x.shape(), x.dtype());
   std::vector<grad::Var> inputs = {x_THd};

@@ -3,6 +3,7 @@
 #include "quern/base/threads.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/rows.h"
+#include "quern/trace/trace.h"
 
 namespace quern::nn {
 namespace {
@@ -46,6 +47,7 @@ void ResidualScale::visit(const std::string& prefix, const ParameterVisitor& v) 
 }
 
 grad::Var residual_merge(grad::Tape& tape, const grad::Var& o_TD, const grad::Var& r_TD, ResidualScale& s) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   grad::Var hs = tape.param(s.hidden_scale), hb = tape.param(s.hidden_bias), rs = tape.param(s.residual_scale),
             rb = tape.param(s.residual_bias);
   Tensor o = o_TD.value, r = r_TD.value, y = Tensor::empty(o.shape(), o.dtype());
@@ -66,6 +68,7 @@ grad::Var residual_merge(grad::Tape& tape, const grad::Var& o_TD, const grad::Va
 }
 
 grad::Var affine_in(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& scale_D, grad::Parameter& bias_D) {
+  const trace::Span span(trace::Kind::operation, "elementwise");
   grad::Var s = tape.param(scale_D), b = tape.param(bias_D);
   Tensor x = x_TD.value, y = Tensor::empty(x.shape(), x.dtype()), sv = s.value, bv = b.value;
   with_float(x.dtype(), [&]<class T>() {

@@ -3,11 +3,13 @@
 
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
+#include "quern/trace/trace.h"
 
 namespace quern::nn {
 
 grad::Var rope(grad::Tape& tape, const grad::Var& x_THd, const kernels::RopeAngles& angles,
                kernels::RopePairing pairing) {
+  const trace::Span span(trace::Kind::operation, "rotary embedding");
   if (angles.inv_freq.empty()) return x_THd;
   Tensor x = x_THd.value, y = Tensor::empty(x.shape(), x.dtype());
   Shape table = {x.dim(0), static_cast<int64_t>(angles.inv_freq.size())};

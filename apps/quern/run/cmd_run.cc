@@ -9,6 +9,7 @@
 #include "apps/quern/cli/line_editor.h"
 #include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/standard_input.h"
+#include "apps/quern/cli/trace_file.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/draft_flags.h"
@@ -27,7 +28,7 @@ namespace quern::cli {
 namespace {
 
 struct RunOptions {
-  std::string dir, prompt, system, session;
+  std::string dir, prompt, system, session, trace;
   WeightFlags weights{.dtype_default = "auto"};
   LoraFlag adapter;
   bool json = false, shard_context = false;
@@ -243,6 +244,34 @@ std::string piped_prompt(const RunOptions& r) {
   return standard_input();
 }
 
+int respond(RunOptions& r, const std::optional<std::string>& prompt) {
+  r.dir = model_folder(r.dir);
+  const models::LoadOptions load = r.adapter.with(r.weights.load_options());
+  text::Tokenizer tokenizer = models::load_tokenizer(r.dir);
+  infer::GenerateOptions o = generation(r, models::load_generation_config(r.dir), tokenizer);
+  infer::EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
+  if (r.shard_context) {
+    r.prompt = *prompt;
+    o.constraint = constraint(r, tokenizer);
+    return answer_over_ranks(r, load, o, options);
+  }
+  const auto draft = r.ahead.load(r.dir, tokenizer);
+  auto model = load_for_inference(r.dir, load);
+  options.draft = draft.get();
+  if (!prompt) return chat(*model, r, o, options);
+  r.prompt = *prompt;
+  o.constraint = constraint(r, tokenizer);
+  if (r.think.plan) {
+    reason::ThinkPlan plan = reason::parse_plan(*r.think.plan);
+    if (plan.seed == 0) plan.seed = o.sampling.seed;
+    if (plan.n > 1 && !r.given.has("temperature")) o.sampling.temperature = 1;  // candidates must differ
+    return answer_by_thinking(
+        *model, models::load_chat_template(r.dir, model->family()),
+        {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .engine = options, .json = r.json});
+  }
+  return answer_once(*model, r, o, options);
+}
+
 }  // namespace
 
 int cmd_run(Words args) {
@@ -267,6 +296,7 @@ int cmd_run(Words args) {
             "under mpirun, with -p: shard the KV cache across ranks (context parallelism); the tokens are the same "
             "for any "
             "number of ranks with --dtype f32 --kv f32, else rounding may change them")
+      .flag("--trace FILE", r.trace, "where the time goes, as a table, and a trace for Chrome written to FILE")
       .flag("--json", r.json, "with -p: print one JSON object")
       .note(
           "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name.\n"
@@ -298,31 +328,13 @@ int cmd_run(Words args) {
         "back");
   if (r.shard_context && (!prompt || r.think.plan))
     throw UsageError("quern run: --shard-context needs a prompt (-p) and cannot be used with --think");
-  r.dir = model_folder(r.dir);
-  const models::LoadOptions load = r.adapter.with(r.weights.load_options());
-  text::Tokenizer tokenizer = models::load_tokenizer(r.dir);
-  infer::GenerateOptions o = generation(r, models::load_generation_config(r.dir), tokenizer);
-  infer::EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
-  if (r.shard_context) {
-    r.prompt = *prompt;
-    o.constraint = constraint(r, tokenizer);
-    return answer_over_ranks(r, load, o, options);
-  }
-  const auto draft = r.ahead.load(r.dir, tokenizer);
-  auto model = load_for_inference(r.dir, load);
-  options.draft = draft.get();
-  if (!prompt) return chat(*model, r, o, options);
-  r.prompt = *prompt;
-  o.constraint = constraint(r, tokenizer);
-  if (r.think.plan) {
-    reason::ThinkPlan plan = reason::parse_plan(*r.think.plan);
-    if (plan.seed == 0) plan.seed = o.sampling.seed;
-    if (plan.n > 1 && !r.given.has("temperature")) o.sampling.temperature = 1;  // candidates must differ
-    return answer_by_thinking(
-        *model, models::load_chat_template(r.dir, model->family()),
-        {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .engine = options, .json = r.json});
-  }
-  return answer_once(*model, r, o, options);
+  if (!r.trace.empty() && r.shard_context)
+    throw UsageError("quern run: --trace is of one process and cannot be used with --shard-context");
+  if (r.trace.empty()) return respond(r, prompt);
+  TraceFile trace(r.trace);
+  const int status = respond(r, prompt);
+  fmt::print(stderr, "{}", trace.finish());
+  return status;
 }
 
 }  // namespace quern::cli

@@ -2,10 +2,12 @@
 // same command as a child and restarts it after faults.
 
 #include <filesystem>
+#include <optional>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/interrupt.h"
 #include "apps/quern/cli/shared_flags.h"
+#include "apps/quern/cli/trace_file.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
@@ -24,7 +26,39 @@
 namespace quern::cli {
 namespace {
 
-void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOptions options, int64_t stop_after) {
+// Traces `steps` steps, after two that find caches cold. A process has one trace, whichever of its ranks asks for it.
+class StepTrace {
+ public:
+  StepTrace(int64_t steps, std::filesystem::path file, int rank)
+      : steps_(steps), file_(std::move(file)), rank_(rank) {}
+  void before_step() {
+    if (steps_ > 0 && ++seen_ == kCold + 1) trace_.emplace(file_.string(), rank_);
+  }
+  void after_step() {
+    if (trace_ && seen_ == kCold + steps_) finish();
+  }
+  void finish() {  // where the run ends before so many steps
+    if (!trace_) return;
+    const std::string tables = trace_->finish();
+    if (rank_ == 0) fmt::print(stderr, "{}", tables);
+    trace_.reset();
+  }
+
+ private:
+  static constexpr int64_t kCold = 2;
+  int64_t steps_, seen_ = 0;
+  std::filesystem::path file_;
+  int rank_;
+  std::optional<TraceFile> trace_;
+};
+
+// What a person asked for that is not part of the recipe.
+struct RunFlags {
+  int64_t steps = 0, trace = 0;
+};
+
+void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOptions options,
+           const RunFlags& flags) {
   bool root = comm.rank() == 0;
   StepLine line;
   options.say = [&](const std::string& s) {
@@ -40,7 +74,10 @@ void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOp
         stderr,
         "note: no tokenizer: the trained model will need one to run; add to the recipe: tokenizer = \"DIR\"\n");
   Interrupt interrupt;
-  while (t.step()) {
+  const bool traces = root || comm::under_mpi();
+  StepTrace trace(traces ? flags.trace : 0,
+                  out / (root ? "trace.json" : fmt::format("trace_rank{}.json", comm.rank())), comm.rank());
+  for (trace.before_step(); t.step(); trace.before_step()) {
     if (root) {
       line.show(t);
       for (const train::EvalMetrics& e : t.evaluations())
@@ -48,15 +85,19 @@ void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOp
           options.say(fmt::format("step {}: {} loss {:.4f}{}", e.step, e.set, e.eval_loss,
                                   e.eval_bpb ? fmt::format(", {:.3f} bits per byte", *e.eval_bpb) : ""));
     }
-    bool enough = stop_after > 0 && t.finished() >= stop_after;
+    if (root && flags.trace > 0) line.end();
+    trace.after_step();
+    bool enough = flags.steps > 0 && t.finished() >= flags.steps;
     if (comm.all_reduce(int64_t{enough || interrupt.raised()}, comm::ReduceOp::max) && t.finished() < t.steps()) {
       line.end();
+      trace.finish();
       t.checkpoint();
       if (root) fmt::print(stderr, "stopped after step {}; resume with --resume\n", t.finished());
       return;
     }
   }
   line.end();
+  trace.finish();
   t.export_model(out / "model", DType::bf16);
   if (root)
     fmt::print(stderr, "wrote the model to {} and the metrics to {}\n", (out / "model").string(),
@@ -65,11 +106,11 @@ void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOp
 
 // What a rank leaves behind when it cannot go on, before the others are told.
 void train_watched(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOptions options,
-                   int64_t stop_after, const std::string& heartbeats) {
+                   const RunFlags& flags, const std::string& heartbeats) {
   train::Heartbeat beat(heartbeats, comm.rank(), comm.size());
   options.heartbeat = &beat;
   try {
-    train(recipe, comm, options, stop_after);
+    train(recipe, comm, options, flags);
   } catch (const std::exception& e) {
     beat.failed(e);
     throw;
@@ -101,13 +142,15 @@ int train_recipe(const std::string& verb, const std::string& purpose, Words args
   train::RunSettings given_run;
   const auto& [out, set, resume] = given_run;
   GivenSettings<train::SupervisePolicy> given;
-  int64_t steps = 0;
+  RunFlags flags;
   RanksFlag ranks;
   bool supervised = false;
   Args a(verb, purpose);
   a.positional("RECIPE", file)
       .settings(given_run, {{"out", "runs/NAME, with the recipe's name"}})
-      .flag("--steps N", steps, "save a checkpoint and stop after step N; 0 runs the whole recipe")
+      .flag("--steps N", flags.steps, "save a checkpoint and stop after step N; 0 runs the whole recipe")
+      .flag("--trace N", flags.trace,
+            "trace N steps after the first two: a table of where the time goes, and RUN/trace.json for Chrome")
       .settings(given_run, {{"set"}, {"resume"}})
       .settings(ranks)
       .flag("--supervise", supervised,
@@ -123,13 +166,14 @@ int train_recipe(const std::string& verb, const std::string& purpose, Words args
   train::Recipe recipe = train::read_recipe(file, set);
   if (!recipe.model.from.empty() && !std::filesystem::exists(recipe.base / recipe.model.from))
     if (const auto shipped = shipped_model(recipe.model.from)) recipe.model.from = shipped->string();
-  if (steps < 0 || ranks.ranks < 1)
-    throw UsageError(usage + "expected --steps of at least 0 and --ranks of at least 1");
+  if (flags.steps < 0 || flags.trace < 0 || ranks.ranks < 1)
+    throw UsageError(usage + "expected --steps and --trace of at least 0, and --ranks of at least 1");
   train::TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
                         .resume = resume};
   train::tokenizer_source(recipe);
   given.overlay(recipe.supervise);
   if (given.has("launcher") && !supervised) throw UsageError(usage + "--launcher needs --supervise");
+  if (supervised && flags.trace > 0) throw UsageError(usage + "--trace cannot be used with --supervise");
   if (supervised) {
     if (comm::under_mpi())
       throw UsageError(usage +
@@ -137,7 +181,7 @@ int train_recipe(const std::string& verb, const std::string& purpose, Words args
                        "{ranks}'");
     Interrupt interrupt;
     train::supervise(recipe.supervise, {.out = o.out,
-                                        .command = attempt_words(file, o.out, steps, set),
+                                        .command = attempt_words(file, o.out, flags.steps, set),
                                         .ranks = ranks.ranks,
                                         .resume = resume,
                                         .say = [](const std::string& s) { fmt::print(stderr, "{}\n", s); },
@@ -145,9 +189,9 @@ int train_recipe(const std::string& verb, const std::string& purpose, Words args
     return 0;
   }
   auto run = [&](comm::Communicator& c) {
-    if (heartbeats.empty()) return train(recipe, c, o, steps);
+    if (heartbeats.empty()) return train(recipe, c, o, flags);
     train::note_termination();
-    train_watched(recipe, c, o, steps, heartbeats);
+    train_watched(recipe, c, o, flags, heartbeats);
   };
   if (!comm::under_mpi()) {
     comm::run_ranks(static_cast<int>(ranks.ranks), run);

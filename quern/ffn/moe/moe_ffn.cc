@@ -8,6 +8,7 @@
 #include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
+#include "quern/trace/trace.h"
 
 namespace quern::ffn {
 
@@ -69,6 +70,7 @@ void MoeFfn::share(comm::Communicator* group) {
 }
 
 grad::Var MoeFfn::experts_over_ranks(grad::Tape& tape, const grad::Var& x_TD, const Routing& r) {
+  const trace::Span span(trace::Kind::operation, "expert exchange");
   const ExpertExchange exchange(*group_, r.expert_Tk, n_experts_);
   grad::Var x_RD = exchange.send_tokens(tape, x_TD), w_R1 = exchange.send_weights(tape, r.weight_Tk);
   return exchange.home(tape, experts(tape, x_RD, {exchange.expert_R1(), w_R1}));
@@ -89,6 +91,7 @@ MoeFfn::ExpertMatrices MoeFfn::matrices(const kernels::MoePlan& plan, DType t) c
 }
 
 grad::Var MoeFfn::experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r) {
+  const trace::Span span(trace::Kind::operation, "experts");
   const Tensor x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
   int64_t D = x.dim(1), F = down_.shape[2];
   Tensor y = Tensor::empty(x.shape(), x.dtype());
@@ -154,6 +157,7 @@ grad::Var MoeFfn::experts(grad::Tape& tape, const grad::Var& x_TD, const Routing
 
 // y + w·x on the rows that chose no expert: gx = w·gy, gw = ⟨gy, x⟩ there.
 grad::Var MoeFfn::skipped(grad::Tape& tape, const grad::Var& y_TD, const grad::Var& x_TD, const Routing& r) {
+  const trace::Span span(trace::Kind::operation, "experts");
   Tensor y = y_TD.value.clone(), x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
   int64_t D = x.dim(1), k = e.dim(1), E = n_experts_;
   return nn::with_float(x.dtype(), [&]<class T>() {

@@ -6,6 +6,7 @@
 #include "quern/base/threads.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
+#include "quern/trace/trace.h"
 
 namespace quern::ffn {
 namespace {
@@ -126,6 +127,7 @@ grad::Var ZayaRouter::scores(grad::Tape& tape, const grad::Var& x_TD, DepthCarry
 }
 
 Routing ZayaRouter::route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) {
+  const trace::Span span(trace::Kind::operation, "router");
   grad::Var p_TE = nn::softmax(tape, scores(tape, x_TD, carry));
   Tensor e_T1 = choose(p_TE.value, beta_.value, 1);
   carry.routes.pin(e_T1.span<int32_t>(), 1, c_.n_experts + 1);
@@ -150,6 +152,7 @@ void LinearRouter::visit(const std::string& prefix, const nn::ParameterVisitor& 
 void LinearRouter::pack(const nn::WeightPrepacking& t) { gate_.pack(t.of(kernels::WeightFormat::f32)); }
 
 Routing LinearRouter::route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) {
+  const trace::Span span(trace::Kind::operation, "router");
   grad::Var p_TE = nn::softmax(tape, nn::linear(tape, x_TD, gate_));
   Tensor e_Tk = choose(p_TE.value, Tensor(), k_);
   carry.routes.pin(e_Tk.span<int32_t>(), k_, p_TE.dim(1));

@@ -20,6 +20,7 @@
 #include "quern/infer/sampling/select_logits.h"
 #include "quern/kernels/cpu/products.h"
 #include "quern/mixers/ranks/cache_shards.h"
+#include "quern/trace/trace.h"
 
 namespace quern::infer {
 namespace {
@@ -210,10 +211,17 @@ struct Engine::Impl {
   void run(const std::vector<StepSegment>& segments) {
     try {
       const bool decoding = all_decoding(segments);
-      drafts.make_drafts(segments);
+      {
+        const trace::Span part(trace::Kind::part, "drafts");
+        drafts.make_drafts(segments);
+      }
       const int64_t rows = total_rows(segments);
       const auto begun = Clock::now();
-      deliver_all(forward(segments));
+      std::optional<trace::Span> part(std::in_place, trace::Kind::part, decoding ? "decoding" : "prompt");
+      const std::vector<SequenceLogits> logits = forward(segments);
+      part.emplace(trace::Kind::part, "sampling");
+      deliver_all(logits);
+      part.reset();
       if (decoding) drafts.record_step(rows, std::chrono::duration<double>(Clock::now() - begun).count());
     } catch (const std::exception& e) {
       recover(segments, message_of(e));
@@ -227,9 +235,12 @@ struct Engine::Impl {
   }
 
   bool step() {
+    const trace::Span step(trace::Kind::step, "engine step");
+    std::optional<trace::Span> part(std::in_place, trace::Kind::part, "admission");
     drop_cancelled();
     admit();
     const std::vector<StepSegment> segments = plan_step(running, prefix.rules());
+    part.reset();
     if (!segments.empty()) run(segments);
     update_load();
     return !segments.empty();

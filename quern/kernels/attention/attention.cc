@@ -9,6 +9,7 @@
 #include "quern/kernels/attention/attention_fast.h"
 #include "quern/kernels/attention/attention_ref.h"
 #include "quern/kernels/cpu/products.h"
+#include "quern/trace/trace.h"
 
 namespace quern::kernels {
 namespace {
@@ -47,6 +48,24 @@ AttentionPath attention_path(int64_t rows_per_head) {
   return rows_per_head <= kDecodeRows ? AttentionPath::decode : AttentionPath::prefill;
 }
 
+namespace {
+
+// (query, key) pairs that are visible, for one head.
+double visible_pairs(int64_t queries, int64_t keys, int64_t window) {
+  double pairs = 0;
+  for (int64_t i = 0; i < queries; ++i) {
+    const int64_t seen = keys - queries + i + 1;
+    pairs += static_cast<double>(window > 0 ? std::min(seen, window) : seen);
+  }
+  return pairs;
+}
+
+void trace_attention(double pairs, const std::array<int64_t, 3>& q, int64_t value_size, double passes) {
+  trace::count(passes * 2 * pairs * static_cast<double>(q[1] * (q[2] + value_size)), 0);
+}
+
+}  // namespace
+
 template <class T, class KV>
 void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options,
                View<T, 3> o, View<T, 2> lse, Arena& scratch) {
@@ -56,6 +75,8 @@ void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segment
     QUERN_CHECK(s.q_begin >= 0 && s.q_begin + s.q_len <= q.shape[0], "queries [{}, +{}) of {}", s.q_begin, s.q_len,
                 q.shape[0]);
     if (s.q_len == 0) continue;
+    if (trace::recording())
+      trace_attention(visible_pairs(s.q_len, s.k.shape[0], options.window), q.shape, o.shape[2], 1);
     QUERN_CHECK(s.k.shape[1] > 0 && q.shape[1] % s.k.shape[1] == 0 && s.v.shape[1] == s.k.shape[1],
                 "{} query heads, {} key heads, {} value heads", q.shape[1], s.k.shape[1], s.v.shape[1]);
     QUERN_CHECK(s.k.shape[2] == q.shape[2] && s.v.shape[2] == o.shape[2], "head sizes q {} k {} v {} o {}",
@@ -79,6 +100,10 @@ void attention_backward(const AttentionBackwardArgs<T>& a, Arena& scratch) {
               a.go.shape[2]);
   QUERN_CHECK(a.offsets.empty() || a.offsets.back() <= a.q.shape[0], "offsets end at {}, {} rows", a.offsets.back(),
               a.q.shape[0]);
+  for (size_t s = 0; trace::recording() && s + 1 < a.offsets.size(); ++s) {
+    const int64_t n = a.offsets[s + 1] - a.offsets[s];
+    trace_attention(visible_pairs(n, n, a.options.window), a.q.shape, a.o.shape[2], 2.5);
+  }
   if constexpr (std::is_same_v<T, float>)
     if (active_isa() != Isa::ref) return attention_backward_fast(a, scratch);
   attention_backward_ref<T>(a, scratch);

@@ -9,6 +9,7 @@
 #include "quern/base/threads.h"
 #include "quern/kernels/gemm/gemm_panels.h"
 #include "quern/kernels/gemm/gemm_rounded.h"
+#include "quern/trace/trace.h"
 
 #ifdef QUERN_ONEDNN
 #include <omp.h>
@@ -104,6 +105,15 @@ void gemm_f32(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, 
 
 #endif
 
+void trace_product(trace::Span& span, std::array<int64_t, 2> mn, int64_t k, size_t element, bool rounded) {
+  const auto m = static_cast<double>(mn[0]), n = static_cast<double>(mn[1]), depth = static_cast<double>(k);
+  span.begin(trace::Kind::product, fmt::format("{} x {} x {} {}", mn[0], mn[1], k,
+                                               element == 8 ? "f64"
+                                               : rounded    ? "bf16"
+                                                            : "f32"));
+  span.count(2 * m * n * depth, static_cast<double>(element) * (m * depth + depth * n + m * n));
+}
+
 }  // namespace
 
 template <class T>
@@ -111,6 +121,8 @@ void gemm(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o) {
   check_shapes(a.shape[o.trans_a ? 1 : 0], a.shape[o.trans_a ? 0 : 1], b.shape[o.trans_b ? 1 : 0],
                b.shape[o.trans_b ? 0 : 1], c.shape[0], c.shape[1]);
   if (c.size() == 0) return;
+  trace::Span span;
+  if (trace::recording()) trace_product(span, c.shape, a.shape[o.trans_a ? 0 : 1], sizeof(T), o.bf16);
   if constexpr (std::is_same_v<T, double>) {
     gemm_f64(a, b, c, o);
   } else {

@@ -15,6 +15,7 @@
 #include "quern/kernels/cpu/amx.h"
 #include "quern/kernels/cpu/products.h"
 #include "quern/kernels/gemm/tile.h"
+#include "quern/trace/trace.h"
 
 namespace quern::kernels {
 namespace {
@@ -211,6 +212,11 @@ template <class T>
 void symmetric_product(View<const T, 2> x, View<const T, 2> s, View<T, 2> c, Scales o) {
   QUERN_CHECK(c.shape[0] == x.shape[0] && c.shape[1] == x.shape[0] && (o.beta == 0 || s.shape == c.shape),
               "x [{}, {}], c [{}, {}]", x.shape[0], x.shape[1], c.shape[0], c.shape[1]);
+  const double m = static_cast<double>(x.shape[0]), k = static_cast<double>(x.shape[1]);
+  trace::Span span;
+  if (trace::recording())
+    span.begin(trace::Kind::product, fmt::format("{0} x {0} x {1} bf16, symmetric", x.shape[0], x.shape[1]));
+  span.count(m * (m + 1) * k, 2 * (m * k + m * m));
   if (active_isa() == Isa::ref) return symmetric_product_ref<T>(x, s, c, o);
   const Words a = words(x);
   const TileKernels& t = tile_kernels();
@@ -225,6 +231,11 @@ void gemm_bf16(View<const bf16, 2> a, View<const bf16, 2> b, View<const bf16, 2>
                   (o.beta == 0 || s.shape == c.shape),
               "a [{}, {}], b [{}, {}], c [{}, {}]", a.shape[0], a.shape[1], b.shape[0], b.shape[1], c.shape[0],
               c.shape[1]);
+  trace::Span span;
+  if (trace::recording())
+    span.begin(trace::Kind::product, fmt::format("{} x {} x {} bf16", a.shape[0], b.shape[1], a.shape[1]));
+  span.count(2 * static_cast<double>(c.size() * a.shape[1]),
+             2 * static_cast<double>(a.size() + b.size() + 2 * c.size()));
   if (active_isa() == Isa::ref) return gemm_bf16_ref(a, b, s, c, o);
   run(Product<bf16>{words(a), word_count<bf16>(a.shape[1]), s, c, o, false},
       [&](int64_t k0, int64_t kn, int64_t j0, int64_t jn, uint32_t* panel) {

@@ -4,6 +4,7 @@
 #include "quern/base/error.h"
 #include "quern/base/op_counters.h"
 #include "quern/kernels/quant/error_feedback.h"
+#include "quern/trace/trace.h"
 
 namespace quern::kernels {
 namespace {
@@ -26,6 +27,9 @@ PrepackedWeight PrepackedWeight::pack(const Tensor& w, const QuantFormat& s) {
 void PrepackedWeight::note(View<const float, 2> x) const {
   if (seen_) add_outer_products(x, *seen_);
   count_matmul(x.shape[0], n() * k(), bytes());
+  const auto rows = static_cast<double>(x.shape[0]);
+  trace::count(2 * rows * static_cast<double>(n() * k()),
+               static_cast<double>(bytes()) + 4 * rows * static_cast<double>(n() + k()));
 }
 
 void PrepackedWeight::announce(int64_t rows) const {
@@ -34,6 +38,10 @@ void PrepackedWeight::announce(int64_t rows) const {
 
 void PrepackedWeight::apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y,
                             Arena& scratch) const {
+  trace::Span span;
+  if (trace::recording())
+    span.begin(trace::Kind::product,
+               fmt::format("{} x {} x {} {}", x.shape[0], n(), k(), format_name(scheme().format)));
   note(x);
   announce(x.shape[0]);
   dense_.defined() ? dense_.apply(x, bias, y, scratch) : quant_.apply(x, bias, y, scratch);

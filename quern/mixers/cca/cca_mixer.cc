@@ -12,6 +12,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 #include "quern/nn/rows.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -222,6 +223,7 @@ Tensor CcaMixer::values_packed(const Tensor& now_TV, const Tensor& late_TV, cons
 // are fetched and go through the same operations; what comes of them is dropped again.
 std::vector<grad::Var> CcaMixer::queries_keys_values(grad::Tape& tape, const std::vector<grad::Var>& p,
                                                      const Batch& b, int site) {
+  const trace::Span span(trace::Kind::operation, "CCA convolutions and norms");
   const int64_t halo = std::max(c_.history(), int64_t{c_.value_delay});
   const ContextParallel* ranks = b.placement.context_parallel();
   if (!ranks || halo == 0) {

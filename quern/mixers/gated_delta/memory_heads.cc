@@ -7,6 +7,7 @@
 #include "quern/mixers/ovq/head_views.h"
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -110,6 +111,7 @@ StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv) {
 }
 
 grad::Var memory_heads(grad::Tape& tape, const MemoryHeads& in, const Batch& batch, int site) {
+  const trace::Span span(trace::Kind::operation, "gated delta rule");
   std::vector<grad::Var> inputs = {in.q_THd, in.k_THd, in.v_THd};
   if (in.gates.b) inputs.push_back(*in.gates.b);
   if (in.gates.a) {

@@ -3,6 +3,7 @@
 #include "quern/kernels/ssm/causal_conv.h"
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -16,6 +17,7 @@ StatePart short_conv_part(int64_t taps, int64_t channels, DType kv) {
 }
 
 grad::Var short_conv(grad::Tape& tape, const grad::Var& x_TC, grad::Parameter& w_C1K, const Batch& batch, int site) {
+  const trace::Span span(trace::Kind::operation, "convolution");
   const grad::Var w = tape.param(w_C1K);
   const Tensor x = x_TC.value, taps = taps_outermost(w.value), y = Tensor::empty(x.shape(), x.dtype());
   return nn::with_float(x.dtype(), [&]<class T>() {

@@ -12,6 +12,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 #include "quern/nn/rows.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -156,6 +157,7 @@ void Mamba1Mixer::pack(const nn::WeightPrepacking& t) {
 }
 
 grad::Var Mamba1Mixer::convolved(grad::Tape& tape, const grad::Var& xz_T2I, const Batch& batch, int site) {
+  const trace::Span span(trace::Kind::operation, "convolution");
   std::vector<grad::Var> inputs = {xz_T2I, tape.param(conv_w_)};
   if (c_.conv_bias) inputs.push_back(tape.param(conv_b_));
   Tensor xz = xz_T2I.value, taps = taps_KC_.defined() && !tape.recording() ? taps_KC_ : taps_outermost(conv_w_.value);
@@ -238,6 +240,7 @@ grad::Var Mamba1Mixer::scan(grad::Tape& tape, const HeadInputs& of, const Batch&
 
 grad::Var Mamba1Mixer::scanned(grad::Tape& tape, const grad::Var& u_TI, const grad::Var& xz_T2I, int64_t head,
                                const Batch& batch, int site) {
+  const trace::Span span(trace::Kind::operation, "Mamba scan");
   const int64_t C = c_.head_channels(), R = c_.dt_rank;
   const bool packed = !packed_x_.empty();
   auto project = [&](const grad::Var& x, grad::Parameter& stack, std::vector<nn::Linear>& own) {

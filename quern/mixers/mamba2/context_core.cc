@@ -20,6 +20,7 @@
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -346,6 +347,7 @@ grad::Var Mamba2Mixer::context_rows(grad::Tape& tape, const grad::Var& p_TW, con
 }
 
 grad::Var Mamba2Mixer::context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& b) {
+  const trace::Span span(trace::Kind::operation, "Mamba-2 convolution and scan");
   if (c_.dt_min > 0 || c_.dt_max)
     fail("mamba2: context parallelism (parallel.context) is not supported with a bounded time step (dt_min, dt_max)");
   return nn::with_float(p_TW.dtype(), [&]<class T>() { return context_rows<T>(tape, p_TW, b); });

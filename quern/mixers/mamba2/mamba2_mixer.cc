@@ -9,6 +9,7 @@
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/registry.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -97,6 +98,7 @@ kernels::SsdInputs<T> Mamba2Mixer::ssd_inputs(const Tensor& p_TW, const Tensor& 
 
 template <class T>
 grad::Var Mamba2Mixer::core(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch, int site) {
+  const trace::Span span(trace::Kind::operation, "Mamba-2 convolution and scan");
   const int64_t rows = p_TW.dim(0), I = c_.inner(), C = c_.channels(), H = c_.n_head;
   const DType dtype = p_TW.dtype();
   std::vector<grad::Var> inputs = {p_TW,           tape.param(conv_w_),  tape.param(a_log_),

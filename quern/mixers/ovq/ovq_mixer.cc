@@ -11,6 +11,7 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -139,6 +140,7 @@ void OvqMixer::run(const RunTensors& in, const Batch& b, int site, SequenceState
 template <class T>
 grad::Var OvqMixer::core(grad::Tape& tape, const grad::Var& q_THd, const grad::Var& k_THd, const grad::Var& v_THd,
                          const Batch& batch, int site) {
+  const trace::Span span(trace::Kind::operation, "OVQ attention");
   const Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value, out = Tensor::empty(q.shape(), q.dtype());
   const std::vector<grad::Var> inputs = {q_THd, k_THd, v_THd, tape.param(beta_)};
   const bool keep = tape.needs(inputs);

@@ -6,6 +6,7 @@
 #include "quern/mixers/ranks/cache_shards.h"
 #include "quern/mixers/ranks/context_attend.h"
 #include "quern/nn/dispatch.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -135,6 +136,7 @@ Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t
 }
 
 grad::Var attend(grad::Tape& tape, const AttentionHeads& heads, const Batch& b, int site, AttendOptions o) {
+  const trace::Span span(trace::Kind::operation, "attention");
   o.bf16_math = o.bf16_math || tape.bf16();
   if (const ContextParallel* c = b.placement.context_parallel())
     return context_attend(tape, *c, heads.q_THd, heads.k_THd, heads.v_THd, o);

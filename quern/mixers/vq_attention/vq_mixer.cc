@@ -11,6 +11,7 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
+#include "quern/trace/trace.h"
 
 namespace quern::mixers {
 namespace {
@@ -135,6 +136,7 @@ void VqAttentionMixer::run(const RunTensors& in, const Batch& b, int site, Seque
 template <class T>
 grad::Var VqAttentionMixer::core(grad::Tape& tape, const grad::Var& q_THd, const grad::Var& k_THd,
                                  const grad::Var& v_THd, const Batch& batch, int site) {
+  const trace::Span span(trace::Kind::operation, "VQ attention");
   const std::vector<grad::Var> inputs = {q_THd, k_THd, v_THd, tape.param(codes_), tape.param(beta_)};
   const Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value, out = Tensor::empty(q.shape(), q.dtype()),
                columns = columns_.defined() && !tape.recording() ? columns_ : this->columns();

@@ -6,6 +6,7 @@
 #include "quern/base/rng.h"
 #include "quern/base/stopwatch.h"
 #include "quern/optim/clip.h"
+#include "quern/trace/trace.h"
 
 namespace quern::train {
 namespace {
@@ -48,9 +49,13 @@ BackwardResult backward(TrainedModel& trained, const Objective& objective, std::
     grad::Tape tape(grad::Tape::training, o.precision);
     tape.recompute_layers = o.recompute;
     if (shards) tape.on_parameter = [shards](grad::Parameter& p) { shards->need(p); };
-    const grad::Var loss = objective(tape, model, b);
+    const grad::Var loss = [&] {
+      const trace::Span span(trace::Kind::part, "forward");
+      return objective(tape, model, b);
+    }();
     if (b.weight > 0) out.loss += share * loss.value.item();
     out.forward_s += clock.lap();
+    const trace::Span span(trace::Kind::part, "backward");
     if (shards && &b == &batches.back()) tape.on_grad_ready = [shards](grad::Parameter& p) { shards->ready(p); };
     tape.backward(loss, share);
     out.backward_s += clock.lap();

@@ -1,12 +1,14 @@
 #include "quern/train/trainer/trainer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "quern/base/stopwatch.h"
 #include "quern/models/checkpoint.h"
 #include "quern/optim/clip.h"
+#include "quern/trace/trace.h"
 #include "quern/train/checkpoint/reader.h"
 #include "quern/train/trainer/export.h"
 #include "quern/train/trainer/trainer_impl.h"
@@ -60,15 +62,18 @@ bool Trainer::Impl::step() {
   const int64_t at = recipe.at(state.done).step;  // of the phase
   Stopwatch whole, clock;
   StepMetrics m;
+  const trace::Span step(trace::Kind::step, "training step", state.done + 1);
+  std::optional<trace::Span> part;
+  const auto begin_part = [&part](std::string_view name) { part.emplace(trace::Kind::part, name); };
 
-  enter(Section::data);
+  enter(Section::data), begin_part("data");
   if (source->samples_from_model()) trained.settle();
   const StepBatches batches = source->next(phase().batch_size_at(at));
   double busy = clock.seconds();
   const int64_t weight = comm.all_reduce(batches.weight()), fed = comm.all_reduce(batches.tokens);
   m.data_s = clock.lap();
 
-  enter(Section::compute);
+  enter(Section::compute), part.reset();
   const BackwardOptions how{.weight = weight,
                             .precision = precision_of(recipe),
                             .recompute = recipe.activation_checkpointing,
@@ -79,11 +84,11 @@ bool Trainer::Impl::step() {
   m.forward_s = here.forward_s, m.backward_s = here.backward_s;
   busy += clock.lap();
 
-  enter(Section::reduce);
+  enter(Section::reduce), begin_part("gradient reduction");
   m.loss = reduce_gradients(trained, comm, here.loss);
   m.reduce_s = clock.lap();
 
-  enter(Section::optimizer);
+  enter(Section::optimizer), begin_part("optimizer");
   m.grad_norm = gradient_norm(trained);
   const auto fault = source->samples_from_model() ? LossSpikeDetector::not_finite(m.loss, m.grad_norm)
                                                   : spikes.fault(m.loss, m.grad_norm);
@@ -104,11 +109,12 @@ bool Trainer::Impl::step() {
   ++state.done, state.tokens += fed;
   if (o.heartbeat) o.heartbeat->busy(busy);
 
-  enter(Section::checkpoint);
+  enter(Section::checkpoint), begin_part("checkpoint");
   const auto due = [this](int64_t every) { return every > 0 && state.done % every == 0; };
   if (due(recipe.checkpoint.every)) save();
   m.checkpoint_s += clock.lap();
   m.time_s = whole.lap();
+  part.reset();
   record(m, fed);
   if (due(recipe.eval.every)) evaluate();
   if (state.done == recipe.steps()) finish();

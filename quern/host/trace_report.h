@@ -1,0 +1,43 @@
+// What a trace says: where a step's time goes, which operations and products take it, how near they come to the machine's
+// peaks, how much of the communication is waited for. And the trace in Chrome's format, which chrome://tracing and
+// ui.perfetto.dev show.
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/trace/trace.h"
+
+namespace quern::host {
+
+// The machine's limits, in operations and bytes a second; 0: unknown.
+struct TracePeaks {
+  double f32 = 0, bf16 = 0, bandwidth = 0;
+};
+TracePeaks trace_peaks();  // measured, a few tens of milliseconds
+
+struct TraceRow {
+  std::string name;
+  bool backward = false;
+  int64_t calls = 0;
+  double seconds = 0;  // of operations without those inside them, summed over threads
+  double flops = 0, bytes = 0;
+};
+
+struct TraceSummary {
+  int64_t steps = 0;
+  double seconds = 0;                                 // of the steps
+  std::vector<TraceRow> parts, operations, products;  // by time
+  double communicated = 0, waited = 0, sent = 0;      // seconds under way, seconds waited for, bytes
+};
+// Products count for the operation around them: that of their own thread, else the innermost that runs meanwhile.
+TraceSummary summarize(std::span<const trace::Event> events);
+
+std::string trace_text(const TraceSummary& s, const TracePeaks& peaks);  // tables for people
+Json trace_json(const TraceSummary& s, const TracePeaks& peaks);
+// `summary` stands beside the events, under "otherData".
+std::string chrome_trace(std::span<const trace::Event> events, int process, Json summary);
+
+}  // namespace quern::host
