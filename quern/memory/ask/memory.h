@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/memory/ask/read_question.h"
 #include "quern/memory/plan/plan.h"
 #include "quern/memory/store/store.h"
 #include "quern/memory/time/zone.h"
@@ -37,10 +38,6 @@ struct MemoryOptions {
   int64_t gap = kUsualGap;   // likewise
   int32_t topic_segment_turns = 1 << 16;
   bool background = false;  // make the index of words in a thread from now on, not in the first question's time
-};
-
-struct ContextTurn {
-  std::string speaker, text;
 };
 
 enum class Route : uint8_t { time, topic, both, neither };
@@ -103,7 +100,9 @@ class Memory {
   const TopicIndex& index();
   std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
   std::vector<recall::ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
-  std::optional<int32_t> speaker_meant(std::string_view question, const AskOptions& o) const;
+  void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);
+  void by_time(Selection& rows, bool timed, MemoryResult& out) const;
+  void by_topic(Selection& rows, const AskOptions& o, MemoryResult& out);
   size_t row_of(int32_t response);
   ConversationStore store_;
   ConversationInfo info_;

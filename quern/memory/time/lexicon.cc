@@ -173,28 +173,10 @@ constexpr LexiconEntry kWords[] = {
     {"their", Lex::other, 0, Word::our}, {"your", Lex::other, 0, Word::our}, {"now", Lex::other, 0, Word::now},
     {"noon", Lex::other, 43200, Word::noon}, {"midday", Lex::other, 43200, Word::noon},
     {"lunchtime", Lex::other, 43200, Word::noon}, {"midnight", Lex::other, 0, Word::midnight},
+    {"except", Lex::other, 0}, {"without", Lex::other, 0}, {"recently", Lex::other, 0}, {"lately", Lex::other, 0},
     {"am", Lex::other, 0, Word::am}, {"pm", Lex::other, 0, Word::pm},
 };
 
-constexpr std::string_view kMendable[] = {
-    "january", "february", "april", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday",
-    "thursday", "friday", "saturday", "sunday", "yesterday", "tomorrow", "session", "sessions", "conversation",
-    "conversations", "discussion", "discussions", "morning", "afternoon", "evening", "weekend", "tonight",
-    "christmas", "halloween", "thanksgiving", "autumn", "summer", "winter", "spring", "months", "second", "fourth", "seventh", "eighth", "eleventh", "twelfth",
-    "previous", "between", "through", "message", "messages", "response", "meeting"};
-
-// One edit away from a name, but words of their own.
-constexpr std::string_view kOwnWords[] = {
-    "winner", "winder", "wither", "inter", "winters", "string", "strings", "sprint", "sprung", "sprig", "springs",
-    "simmer", "summed", "summers", "hummer", "bummer", "autumns",
-    "mourning", "sundae", "sundry", "warning", "session's", "cession", "secession", "evenings", "obsession", "mouths",
-    "moths", "seconds", "forth", "fourths", "massage", "massages", "meetings", "melting", "meeting's", "greeting",
-    "seating", "passage", "thorough", "though", "thought", "brought", "wrought", "sundays", "mondays", "fridays",
-    "adoring", "boring", "moaning", "mooring", "morning's", "leveling", "responses", "monthly", "tenth", "seventy",
-    "eighty", "mornings", "weekends", "weekender", "feeling", "beating", "heating", "sessional", "even", "evening's",
-    "responsive", "messaged", "messenger", "previously", "betwixt", "evening", "concussion", "digression",
-    "passion", "mission", "sessile", "august's", "augusta", "octobers", "responsed", "sicken", "second's", "beckon",
-    "reckon", "meting", "mating", "fleeting", "conservation", "growing", "warming", "moving", "mowing"};
 // clang-format on
 
 }  // namespace
@@ -208,30 +190,6 @@ const LexiconEntry* lexicon_find(std::string_view lower) {
   }();
   const auto at = table->find(lower);
   return at == table->end() ? nullptr : at->second;
-}
-
-bool one_edit_apart(std::string_view a, std::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  if (b.size() - a.size() > 1) return false;
-  size_t i = 0;
-  while (i < a.size() && a[i] == b[i]) ++i;
-  if (i == a.size()) return true;
-  if (a.size() < b.size()) return a.substr(i) == b.substr(i + 1);
-  if (a.substr(i + 1) == b.substr(i + 1)) return true;
-  return i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] && a.substr(i + 2) == b.substr(i + 2);
-}
-
-// Short words have many neighbors: of five letters only two that changed places, or one that was left out of six.
-const LexiconEntry* lexicon_mend(std::string_view lower) {
-  if (lower.size() < 5 || lower.size() > 15) return nullptr;
-  for (const std::string_view name : kMendable) {
-    if (name.size() < 5 || !one_edit_apart(lower, name)) continue;
-    if (name.size() == 5 && (lower.size() != 5 || !std::is_permutation(lower.begin(), lower.end(), name.begin())))
-      continue;
-    if (std::find(std::begin(kOwnWords), std::end(kOwnWords), lower) != std::end(kOwnWords)) return nullptr;
-    return lexicon_find(name);
-  }
-  return nullptr;
 }
 
 }  // namespace quern::memory

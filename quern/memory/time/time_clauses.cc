@@ -337,6 +337,9 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
   attempt(response_clause(i, c));
   attempt(recurring(i, c));
   attempt(clock_clause(i, c));
+  attempt(date_beside_anchor(i, c));
+  attempt(vague(i, c));
+  attempt(days_apart(i, c));
   const size_t notes = out_.notes.size();
   const size_t end = date_clause(i, c);
   if (end <= best) out_.notes.resize(notes);
@@ -344,32 +347,67 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
   return best;
 }
 
+// Introduced by "as mentioned on", "according to the conversation on".
+bool TimeParser::mentioned(size_t i) const {
+  for (size_t back = i; back > 0 && i - back < 4 && !t_[back].starts;) {
+    --back;
+    if (is(back, Word::mention) || is(back, Word::talk) || (is(back, Lex::session) && t_[back].value == 0)) return true;
+    if (!preposition(back) && !is(back, Word::as) && !is(back, Word::the)) break;
+  }
+  return false;
+}
+
+// "next week", "tomorrow": nothing was said then, unless it is what the talk was about ("our plans for next week").
+bool TimeParser::ahead(const TimeConstraint& c, size_t i) {
+  const bool next = c.axis == Axis::date && c.name == std::string_view("next");
+  const bool later = c.axis == Axis::date && !c.ranges.empty() && c.ranges[0].lo > clock_.now;
+  if (!next && !later) return false;
+  const std::string_view said_so = text_.substr(c.begin, c.end - c.begin);
+  const bool subject = i > 0 && (said(i - 1, "for") || said(i - 1, "about") || said(i - 1, "regarding"));
+  ahead_of_now_ |= !subject;
+  out_.notes.push_back(subject ? fmt::format("'{}' lies ahead of now and restricts nothing", said_so)
+                               : fmt::format("'{}' lies ahead of now", said_so));
+  return true;
+}
+
 TimeQuery TimeParser::run() {
+  std::vector<uint8_t> used(n_, 0);
+  size_t last_end = SIZE_MAX, except_until = 0;
   for (size_t i = 0; i < n_;) {
     TimeConstraint c;
-    const size_t end = clause(i, c);
+    size_t end = clause(i, c);
+    if (const size_t behind = end && is(i, Word::not_) ? 0 : exception_word(i); behind && !end) {
+      // what is taken away follows, at once or behind a small word
+      except_until = behind + 3;
+      std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(behind), 2);
+      i = behind;
+      continue;
+    }
     if (!end) {
       ++i;
       continue;
     }
     c.begin = t_[i].begin, c.end = t_[end - 1].end;
-    for (size_t back = i; back > 0 && i - back < 4 && !t_[back].starts;) {
-      --back;
-      if (is(back, Word::mention) || is(back, Word::talk) || (is(back, Lex::session) && t_[back].value == 0)) {
-        c.mention = true;
-        break;
-      }
-      if (!preposition(back) && !is(back, Word::as) && !is(back, Word::the)) break;
-    }
-    const bool future = c.axis == Axis::date && c.name == std::string_view("next");
-    const bool tomorrow = c.axis == Axis::date && !c.absolute && !c.ranges.empty() && c.ranges[0].lo > clock_.now;
-    if (future || (tomorrow && c.grain <= Grain::week))
-      out_.notes.push_back(
-          fmt::format("'{}' lies ahead of now and restricts nothing", text_.substr(c.begin, c.end - c.begin)));
-    else
+    c.mention = mentioned(i);
+    if (std::string_view(c.name) == "clock-bare" && !c.ranges.empty())
+      out_.notes.push_back(fmt::format("'{}' is taken as {} to {}", text_.substr(c.begin, c.end - c.begin),
+                                       clock_text(second_part(c.ranges[0].lo)), clock_text(second_part(c.ranges[0].hi))));
+    std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(end), 1);
+    if (i < except_until) {
+      c.join = TimeJoin::except, except_until = 0;
+      for (uint8_t& u : used)
+        if (u == 2) u = 1;
       out_.constraints.push_back(std::move(c));
-    i = end;
+    } else if (!ahead(c, i)) {
+      join_in(std::move(c), last_end != SIZE_MAX && united(last_end, i));
+    }
+    last_end = end, i = end;
   }
+  if (ahead_of_now_ && out_.constraints.empty()) {
+    out_.constraints.emplace_back();
+    out_.constraints.back().nothing = true;
+  }
+  leftover(used);
   out_.tries = tries_;
   return std::move(out_);
 }

@@ -428,8 +428,9 @@ size_t TimeParser::with_part(size_t i, Period& p) const {
     return j + 1;
   }
   int32_t lo, hi;
-  if (const size_t end = clock_time(i, lo, hi)) {
-    p.lo = d * kDaySeconds + lo, p.hi = d * kDaySeconds + hi, p.grain = Grain::part, p.name = "clock";
+  bool guessed = false;
+  if (const size_t end = clock_time(i, lo, hi, guessed)) {
+    p.lo = d * kDaySeconds + lo, p.hi = d * kDaySeconds + hi, p.grain = Grain::part, p.name = guessed ? "clock-bare" : "clock";
     p.rule = TimeRule::plain;
     return end;
   }

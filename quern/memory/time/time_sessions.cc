@@ -10,6 +10,8 @@ namespace quern::memory {
 // The token behind a word for a session. "time" is one only with its clause: "the third time we talked", "last time".
 size_t TimeParser::session_noun(size_t i) const {
   size_t j = i;
+  if ((is(i, Word::one) || said(i, "ones")) && first_session_ < i && !is(i + 1, Lex::unit) && !is(i + 1, Lex::session))
+    return i + 1;
   while (is(j, Word::ever) || is(j, Word::very) || said(j, "actual") || said(j, "long") || said(j, "little") ||
          said(j, "full") || said(j, "proper") || said(j, "whole") || said(j, "entire") || said(j, "real") ||
          said(j, "chat") || said(j, "phone") || said(j, "talk")) {
@@ -156,7 +158,7 @@ size_t TimeParser::session_last(size_t i, TimeConstraint& out) const {
   size_t k = j + 1;
   int64_t v = 1;
   bool many = false;
-  if (const size_t c = count(k, v); c && !is(k, Word::a)) k = c, many = true;
+  if (const size_t c = count(k, v); c && !is(k, Word::a) && !session_noun(k)) k = c, many = true;
   if (is(k, Lex::session) && t_[k].value == 1 && !many && !past) {  // last time
     if (const size_t end = session_noun(k)) {
       set(1, 1, true);
@@ -364,6 +366,8 @@ size_t TimeParser::session_clause(size_t i, TimeConstraint& out) const {
     c = TimeConstraint();
   };
   attempt(session_not_last(i, c));
+  attempt(session_beside_anchor(i, c));
+  attempt(sessions_open_anchor(i, c));
   attempt(session_beside(i, c));
   attempt(session_range(i, c));
   attempt(session_counted(i, c));
@@ -383,6 +387,9 @@ size_t TimeParser::session_clause(size_t i, TimeConstraint& out) const {
 
 // response number 26, message #3, turns 10 to 20, the 26th message, the last five messages
 size_t TimeParser::response_clause(size_t i, TimeConstraint& out) const {
+  if (const size_t end = response_beside_anchor(i, out)) return end;
+  out = {};
+  if (const size_t end = thing_said(i, out)) return end;
   size_t j = i;
   if (is(j, Word::in) || is(j, Word::at) || is(j, Word::over) || is(j, Word::between) || is(j, Word::from)) ++j;
   while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;

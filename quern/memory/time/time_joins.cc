@@ -1,0 +1,130 @@
+// How constraints stand to each other: what is taken away ("except on the 28th", "but not the last one", "weekdays
+// only"), what is another alternative ("our first chat and the one in June"), and what narrows.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "quern/memory/time/time_parser.h"
+
+namespace quern::memory {
+namespace {
+
+constexpr std::array<std::string_view, 30> kExceptions = {"with the exception of",
+                                                          "leaving out",
+                                                          "leaving aside",
+                                                          "leave out",
+                                                          "apart from",
+                                                          "aside from",
+                                                          "other than",
+                                                          "not counting",
+                                                          "not including",
+                                                          "outside of",
+                                                          "save for",
+                                                          "but not",
+                                                          "just not",
+                                                          "only not",
+                                                          "though not",
+                                                          "except for",
+                                                          "except",
+                                                          "excepting",
+                                                          "excluding",
+                                                          "exclude",
+                                                          "besides",
+                                                          "barring",
+                                                          "minus",
+                                                          "without",
+                                                          "omitting",
+                                                          "ignoring",
+                                                          "skipping",
+                                                          "disregarding",
+                                                          "outside",
+                                                          "not"};
+
+// Between two phrases of time: they are alternatives when one of these stands there and nothing but small words.
+constexpr std::string_view kUniting[] = {"and", "or", "versus", "vs", "plus", "with", "against", "&", "then", "also"};
+constexpr std::string_view kSmall[] = {"the",    "one",     "in",   "on",   "of",      "at",   "our",     "as",   "well",
+                                       "either", "both",    "from", "to",   "that",    "this", "those",   "those", "then",
+                                       "also",   "compared", "during", "again", "maybe", "perhaps", "together", "along", "i",
+                                       "mean",   "ones",    "we",   "had",  "different", "differ", "differed", "by", "it", "so"};
+
+bool among(std::string_view w, std::span<const std::string_view> list) {
+  return std::find(list.begin(), list.end(), w) != list.end();
+}
+
+}  // namespace
+
+// The tokens say these words: behind them, else 0.
+size_t TimeParser::phrase(size_t i, std::string_view words) const {
+  while (!words.empty()) {
+    const size_t space = std::min(words.find(' '), words.size());
+    if (!said(i, words.substr(0, space))) return 0;
+    ++i, words.remove_prefix(std::min(words.size(), space + 1));
+  }
+  return i;
+}
+
+size_t TimeParser::exception_word(size_t i) const {
+  if (i >= n_) return 0;
+  for (const std::string_view words : kExceptions)
+    if (const size_t end = phrase(i, words)) {
+      if (words == "not" && (is(end, Word::earlier) || is(end, Word::later) || is(end, Word::before) ||
+                             is(end, Word::after) || is(end, Word::until) || said(end, "only") || said(end, "just")))
+        return 0;
+      return end;
+    }
+  // "all chats but the last", "everything but Friday"
+  if (is(i, Word::but) && i > 0 && !is(i + 1, Word::before) && !is(i + 1, Word::after) && !is(i + 1, Word::since) &&
+      !is(i + 1, Word::until))
+    for (size_t back = i; back > 0 && i - back < 6 && !t_[back].starts;)
+      if (const std::string_view w = w_.spelling(--back); w == "all" || w == "every" || w == "everything" ||
+                                                          w == "anything" || w == "any" || w == "each")
+        return i + 1;
+  return 0;
+}
+
+// The words between the last phrase and this one unite them.
+bool TimeParser::united(size_t from, size_t to) const {
+  bool joined = false;
+  const size_t begin = from;
+  for (size_t k = from; k < to; ++k) {
+    const std::string_view w = w_.spelling(k);
+    if (among(w, kUniting) || (w == "from" && begin < to && differing_) || (w == "to" && comparing_)) joined = true;
+    else if (!among(w, kSmall) && !is(k, Lex::session) && t_[k].word != Word::every)
+      return false;
+  }
+  return joined || (from == to && from < n_ && t_[from].before == ',');
+}
+
+// Fits the constraint in: merged with the one before, another alternative, or one that must hold too.
+void TimeParser::join_in(TimeConstraint&& c, bool unite) {
+  std::vector<TimeConstraint>& all = out_.constraints;
+  TimeConstraint* last = all.empty() ? nullptr : &all.back();
+  if (c.join == TimeJoin::except || !unite || !last || last->join == TimeJoin::except) {
+    if (last && last->join == TimeJoin::except && unite && c.axis == last->axis) c.join = TimeJoin::except;
+    all.push_back(std::move(c));
+    return;
+  }
+  const bool plain = !c.anchor && !last->anchor && !c.ranges.empty() && !last->ranges.empty();
+  const bool counted_alike = c.from_end == last->from_end && c.counted == last->counted && c.numbered == last->numbered;
+  const bool both_closed = c.axis != Axis::date || (c.ranges[0].lo != kNoBegin && c.ranges[0].hi != kNoEnd &&
+                                                    last->ranges[0].lo != kNoBegin && last->ranges[0].hi != kNoEnd);
+  if (c.axis == last->axis && plain && counted_alike && both_closed && std::string_view(c.name) != "session-beside-date") {
+    const bool overlap = c.axis == Axis::date && std::any_of(c.ranges.begin(), c.ranges.end(), [&](const TimeRange& a) {
+      return std::any_of(last->ranges.begin(), last->ranges.end(),
+                         [&](const TimeRange& b) { return a.lo <= b.hi && b.lo <= a.hi; });
+    });
+    if (!overlap) {
+      last->ranges.insert(last->ranges.end(), c.ranges.begin(), c.ranges.end());
+      last->rule = TimeRule::plain, last->absolute &= c.absolute, last->end = c.end;
+      return;
+    }
+  }
+  if (c.axis == Axis::session || c.axis == Axis::response) {
+    const bool counts = c.axis == Axis::session || last->axis == Axis::response;
+    const bool has_own = std::any_of(all.begin(), all.end(), [&](const TimeConstraint& x) { return x.axis == c.axis; });
+    if (counts && has_own) c.join = TimeJoin::unite;
+  }
+  all.push_back(std::move(c));
+}
+
+}  // namespace quern::memory

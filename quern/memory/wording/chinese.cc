@@ -1,0 +1,4 @@
+#include "quern/memory/wording/table.h"
+namespace quern::memory {
+const WordingTexts& chinese_wording() { static constexpr WordingTexts t{"", "", ""}; return t; }
+}
