@@ -300,7 +300,8 @@ class FollowUpReader {
     const bool one = said(m, "one") || said(m, "ones");
     if (one || (is(m, Lex::session) && t_[m].value == 0)) ++m;
     const bool of = said(m, "of") && any_of(m + 1, {"them", "those", "these", "that", "it"});
-    const bool bare = clause_end(m) && j > i && (one || m == j + 1);
+    const bool led = i > 0 && any_of(i - 1, {"on", "in", "of", "for", "at", "since", "until", "from"});
+    const bool bare = clause_end(m) && j > i && (one || (m == j + 1 && !led && !last && !t_[j].digits));
     if (!of && !bare) return std::nullopt;
     if (carried_.empty()) return missing();
     FollowUp f;

@@ -140,7 +140,16 @@ void RowSelector::apply_dates(const TimeConstraint& c, std::vector<TimeRange> ra
       notes_.push_back("nothing was said in that part of the day: all of today is taken");
     }
   }
-  if (c.rule == TimeRule::days_ago && ranges.size() == 1 && !any_row(inside)) {
+  if (std::string_view(c.name) == "vague" && ranges.size() == 1 && !any_row(inside)) {
+    const int64_t width = std::max<int64_t>(ranges[0].hi - ranges[0].lo + 1, 3 * kDaySeconds);
+    const TimeRange wider{ranges[0].lo - width, std::min<int64_t>(ranges[0].hi + kDaySeconds, clock_.now)};
+    const std::vector<TimeRange> narrow = std::exchange(ranges, {wider});
+    if (any_row(inside))
+      notes_.push_back(fmt::format("nothing was said then: taken as {} to {}", date_text(day_part(wider.lo)),
+                                   date_text(day_part(wider.hi))));
+    else
+      ranges = narrow;
+  } else if (c.rule == TimeRule::days_ago && ranges.size() == 1 && !any_row(inside)) {
     // Nothing on that day: days may have been counted in hours.
     const TimeRange hours{clock_.now - (c.argument + 1) * kDaySeconds + 1, clock_.now - c.argument * kDaySeconds};
     const std::vector<TimeRange> day = std::exchange(ranges, {hours});

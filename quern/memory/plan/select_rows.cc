@@ -97,7 +97,13 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
   for (size_t r = 0; r < n; ++r)
     if (kept[r]) out.rows.push_back(static_cast<uint32_t>(r));
   out.restricted = !query.constraints.empty();
-  if (all.held.size() > 1 || !all.excepted.empty()) out.plan.steps = {response_runs(out.rows, table)};
+  if (all.held.size() > 1 || !all.excepted.empty())
+    out.plan.steps = {response_runs(out.rows, table)};
+  else if (n < table.size() && out.restricted && n > 0)
+    out.plan.steps.push_back({Column::date_time,
+                              true,
+                              {time_text(table.local(0)), time_text(clock.now)},
+                              fmt::format("ts + tz_off <= {}", clock.now)});
   return out;
 }
 

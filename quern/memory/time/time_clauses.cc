@@ -159,7 +159,7 @@ TimeConstraint TimeParser::from_period(const Period& p) const {
   c.axis = Axis::date;
   if (!p.impossible) c.ranges.push_back({p.lo, p.hi});
   c.grain = p.grain, c.rule = p.rule, c.argument = p.argument, c.absolute = p.absolute, c.soft = p.soft,
-  c.name = p.name;
+  c.year_said = p.year_said, c.name = p.name;
   return c;
 }
 
@@ -260,6 +260,17 @@ size_t TimeParser::onward(size_t i, size_t end) const {
   return end;
 }
 
+// "in February and November 2024": the year is that of both.
+void TimeParser::share_year(int year, TimeConstraint& out) const {
+  if (out.grain != Grain::month && out.grain != Grain::day) return;
+  for (TimeRange& r : out.ranges) {
+    const Civil c = civil(day_part(r.lo));
+    if (!date_exists(year, c.month, c.day)) continue;
+    const Day lo = day_of(year, c.month, c.day);
+    r = {lo * kDaySeconds, ((out.grain == Grain::month ? add_months(lo, 1) - 1 : lo) + int64_t{1}) * kDaySeconds - 1};
+  }
+}
+
 // "in May and July", "on May 8th or 9 June": what follows the first
 size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
   while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ',')) && !out.ranges.empty()) {
@@ -269,6 +280,7 @@ size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
     Period q;
     const size_t more = period(k, q);
     if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
+    if (q.year_said && out.absolute && !out.year_said) share_year(civil(q.first()).year, out);
     // "July 3rd, 2023" was taken whole; "the first session, May 8" is not a list of dates.
     out.ranges.push_back({q.lo, q.hi});
     out.rule = TimeRule::plain, end = more;
@@ -372,13 +384,13 @@ bool TimeParser::ahead(const TimeConstraint& c, size_t i) {
 
 TimeQuery TimeParser::run() {
   std::vector<uint8_t> used(n_, 0);
-  size_t last_end = SIZE_MAX, except_until = 0;
+  size_t last_end = SIZE_MAX, except_until = 0, except_from = 0;
   for (size_t i = 0; i < n_;) {
     TimeConstraint c;
     size_t end = clause(i, c);
     if (const size_t behind = end && is(i, Word::not_) ? 0 : exception_word(i); behind && !end) {
       // what is taken away follows, at once or behind a small word
-      except_until = behind + 3;
+      except_until = behind + 3, except_from = i;
       std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(behind), 2);
       i = behind;
       continue;
@@ -394,15 +406,17 @@ TimeQuery TimeParser::run() {
                                        clock_text(second_part(c.ranges[0].lo)), clock_text(second_part(c.ranges[0].hi))));
     std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(end), 1);
     if (i < except_until) {
-      c.join = TimeJoin::except, except_until = 0;
+      c.join = TimeJoin::except, except_until = 0, c.begin = t_[except_from].begin;
       for (uint8_t& u : used)
         if (u == 2) u = 1;
       out_.constraints.push_back(std::move(c));
     } else if (!ahead(c, i)) {
-      join_in(std::move(c), last_end != SIZE_MAX && united(last_end, i));
+      if (last_end != SIZE_MAX && corrected(last_end, i)) take_back(c);
+      join_in(std::move(c), last_end != SIZE_MAX && united(last_end, i + (preposition(i) ? 1 : 0)));
     }
     last_end = end, i = end;
   }
+  in_their_frame();
   if (ahead_of_now_ && out_.constraints.empty()) {
     out_.constraints.emplace_back();
     out_.constraints.back().nothing = true;

@@ -104,10 +104,11 @@ Period TimeParser::resolve(const PartialDate& p) const {
   const int this_year = civil(today_).year;
   auto on = [&](int y) {
     Period q = Period::days(day_of(y, p.month, p.day), day_of(y, p.month, p.day), Grain::day, "date");
-    q.absolute = true;
+    q.absolute = true, q.year_said = p.year != 0;
     return q;
   };
   if (p.month == 0) return out;
+  out.year_said = p.year != 0;
   if (p.month > 12 || p.day > 31) {
     out.impossible = true;
     return out;
@@ -116,7 +117,7 @@ Period TimeParser::resolve(const PartialDate& p) const {
     int y = p.year ? p.year : this_year;
     if (!p.year && day_of(y, p.month, 1) > today_) --y;
     out = Period::days(day_of(y, p.month, 1), day_of(y, p.month, month_length(y, p.month)), Grain::month, "month");
-    out.absolute = true;
+    out.absolute = true, out.year_said = p.year != 0;
     return out;
   }
   if (p.year) {
@@ -218,6 +219,26 @@ std::optional<Day> TimeParser::holiday_in(Holiday h, int y) const {
       return day_of(y, 12, 25);
     case Holiday::boxing_day:
       return day_of(y, 12, 26);
+    case Holiday::april_fools:
+      return day_of(y, 4, 1);
+    case Holiday::epiphany:
+      return day_of(y, 1, 6);
+    case Holiday::may_day:
+      return day_of(y, 5, 1);
+    case Holiday::good_friday:
+      return easter(y) - 2;
+    case Holiday::easter_monday:
+      return easter(y) + 1;
+    case Holiday::all_saints:
+      return day_of(y, 11, 1);
+    case Holiday::st_nicholas:
+      return day_of(y, 12, 6);
+    case Holiday::midsummer:
+      return day_of(y, 6, 24);
+    case Holiday::bastille:
+      return day_of(y, 7, 14);
+    case Holiday::unity_day:
+      return day_of(y, 10, 3);
   }
   return std::nullopt;
 }
@@ -238,6 +259,7 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
     if (h == Holiday::christmas && eve(j)) h = Holiday::christmas_eve, ++j;
     if (is(j, Word::day) || is_unit(j, Unit::day)) ++j;
     if (h == Holiday::easter && is(j, Lex::weekday) && t_[j].value == 6) ++j;
+    if (h == Holiday::easter && is(j, Lex::weekday) && t_[j].value == 0) h = Holiday::easter_monday, ++j;
   } else if (begins(j, "new") && is(j + 1, Word::year)) {
     j += 2;
     h = eve(j) ? Holiday::new_years_eve : Holiday::new_year;
@@ -254,8 +276,28 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
     j += 2;
   } else if (begins(j, "black") && is(j + 1, Lex::weekday) && t_[j + 1].value == 4) {
     h = Holiday::black_friday, j += 2;
-  } else if (begins(j, "st") && begins(j + 1, "patrick") && is(j + 2, Word::day)) {
-    h = Holiday::patrick, j += 3;
+  } else if ((begins(j, "st") || begins(j, "saint")) && begins(j + 1, "patrick")) {
+    h = Holiday::patrick, j += is(j + 2, Word::day) ? 3 : 2;
+  } else if (is(j, Lex::month) && t_[j].value == 4 && begins(j + 1, "fool")) {
+    h = Holiday::april_fools, j += is(j + 2, Word::day) ? 3 : 2;
+  } else if (said(j, "epiphany") || (said(j, "three") && begins(j + 1, "king"))) {
+    h = Holiday::epiphany, j += said(j, "epiphany") ? 1 : 2;
+    if (is(j, Word::day)) ++j;
+  } else if (begins(j, "may") && is(j + 1, Word::day)) {
+    h = Holiday::may_day, j += 2;
+  } else if (said(j, "good") && is(j + 1, Lex::weekday) && t_[j + 1].value == 4) {
+    h = Holiday::good_friday, j += 2;
+  } else if (begins(j, "all") && (begins(j + 1, "saint") || begins(j + 1, "hallow"))) {
+    h = Holiday::all_saints, j += is(j + 2, Word::day) ? 3 : 2;
+  } else if ((begins(j, "st") || begins(j, "saint")) && begins(j + 1, "nicholas")) {
+    h = Holiday::st_nicholas, j += is(j + 2, Word::day) ? 3 : 2;
+  } else if (begins(j, "midsummer") || (begins(j, "st") && begins(j + 1, "john"))) {
+    h = Holiday::midsummer, j += begins(j, "midsummer") ? 1 : 2;
+    if (is(j, Word::day)) ++j;
+  } else if (begins(j, "bastille") && is(j + 1, Word::day)) {
+    h = Holiday::bastille, j += 2;
+  } else if (said(j, "unity") && is(j + 1, Word::day)) {
+    h = Holiday::unity_day, j += 2;
   } else {
     return 0;
   }

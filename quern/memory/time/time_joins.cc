@@ -1,5 +1,7 @@
 // How constraints stand to each other: what is taken away ("except on the 28th", "but not the last one", "weekdays
 // only"), what is another alternative ("our first chat and the one in June"), and what narrows.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -93,6 +95,48 @@ bool TimeParser::united(size_t from, size_t to) const {
       return false;
   }
   return joined || (from == to && from < n_ && t_[from].before == ',');
+}
+
+// "on Monday, I mean Tuesday": what stands between takes back what was said.
+bool TimeParser::corrected(size_t from, size_t to) const {
+  static constexpr std::string_view kCorrections[] = {"i mean",    "i meant",  "or rather", "make that", "no wait",
+                                                      "wait no",   "that is",  "i e",       "ie",        "meaning",
+                                                      "actually",  "sorry",    "correction", "so on",    "so",
+                                                      "i.e",       "namely"};
+  for (size_t k = from; k < to + 1 && k < n_; ++k)
+    for (const std::string_view words : kCorrections)
+      if (const size_t end = phrase(k, words); end && (words != "so" || end >= to) && end <= to + 1) return true;
+  return false;
+}
+
+void TimeParser::take_back(const TimeConstraint& better) {
+  if (out_.constraints.empty()) return;
+  const TimeConstraint& last = out_.constraints.back();
+  if (last.axis != better.axis || better.anchor) return;
+  out_.notes.push_back(fmt::format("'{}' is taken back for '{}'", text_.substr(last.begin, last.end - last.begin),
+                                   text_.substr(better.begin, better.end - better.begin)));
+  out_.constraints.pop_back();
+}
+
+// "in February except on the 14th": of that month; "last week but not on Tuesday": of that week.
+void TimeParser::in_their_frame() {
+  for (TimeConstraint& c : out_.constraints) {
+    if (c.axis != Axis::date || c.ranges.size() != 1 || c.grain != Grain::day || c.anchor) continue;
+    const bool day = std::string_view(c.name) == "day-of-month", weekday = c.rule == TimeRule::named_day;
+    if (!day && !weekday) continue;
+    for (const TimeConstraint& frame : out_.constraints) {
+      if (&frame == &c || frame.axis != Axis::date || frame.ranges.size() != 1 || frame.anchor) continue;
+      const Day lo = day_part(frame.ranges[0].lo), hi = day_part(frame.ranges[0].hi), mine = day_part(c.ranges[0].lo);
+      Day d = 0;
+      if (day && frame.grain == Grain::month && hi - lo < 31)
+        d = lo + civil(mine).day - 1;
+      else if (weekday && frame.grain == Grain::week && hi - lo == 6)
+        d = lo + (weekday_of(mine) - weekday_of(lo) + 7) % 7;
+      else
+        continue;
+      if (d >= lo && d <= hi) c.ranges[0] = {d * kDaySeconds, (d + int64_t{1}) * kDaySeconds - 1}, c.rule = TimeRule::plain;
+    }
+  }
 }
 
 // Fits the constraint in: merged with the one before, another alternative, or one that must hold too.

@@ -17,6 +17,7 @@ struct Period {
   bool absolute = false;
   bool impossible = false;  // 31 February
   bool bare_year = false, weak = false;
+  bool year_said = false;
   TimeRule rule = TimeRule::plain;
   int64_t argument = 0;
   bool soft = false;
@@ -112,6 +113,7 @@ class TimeParser {
   RangeOpening range_opening(size_t i, size_t& j) const;
   size_t onward(size_t i, size_t end) const;
   size_t more_periods(size_t end, TimeConstraint& out) const;
+  void share_year(int year, TimeConstraint& out) const;
   size_t clause(size_t i, TimeConstraint& out);
   bool mentioned(size_t i) const;
   bool ahead(const TimeConstraint& c, size_t i);
@@ -143,6 +145,9 @@ class TimeParser {
   size_t exception_word(size_t i) const;
   bool united(size_t from, size_t to) const;
   void join_in(TimeConstraint&& c, bool unite);
+  bool corrected(size_t from, size_t to) const;
+  void take_back(const TimeConstraint& better);
+  void in_their_frame();
 
   // time_leftover.cc
   void look_over();

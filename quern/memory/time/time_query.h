@@ -52,6 +52,7 @@ struct TimeConstraint {
   bool counted = false;         // an ordinal, which other constraints may restrict ("the third chat in May")
   bool numbered = false;        // responses: numbers as they are stored, from 0
   bool absolute = false;        // names a date of its own, whatever the clock says
+  bool year_said = false;       // of a date or month, by itself
   bool mention = false;         // introduced by "as mentioned on", "according to the conversation on"
   bool soft = false;            // "earlier this morning": the day, when the part of it holds nothing
   bool nothing = false;         // lies ahead of now, or does not exist: no row

@@ -49,6 +49,7 @@ size_t TimeParser::session_noun(size_t i) const {
 
 // the third chat, our very first conversation, the second to last session, the first five sessions
 size_t TimeParser::session_counted(size_t i, TimeConstraint& out) const {
+  if (i > 0 && is(i - 1, Word::we)) return 0;  // "when did we first talk about …" asks for a time
   size_t j = i;
   while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;
   if (j > i && (is(j, Word::our) || is(j, Word::the))) ++j;

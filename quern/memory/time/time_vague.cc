@@ -44,6 +44,10 @@ size_t TimeParser::vague(size_t i, TimeConstraint& out) {
   if (i > 0 && asked_of(w_.spelling(i - 1))) return 0;
   for (const VagueTime& v : kVague)
     if (const size_t end = phrase(i, v.words)) return set(end, today_ - v.from, today_ - v.to);
+  if (const size_t end = phrase(i, "a couple of days ago"); end || phrase(i, "a couple days ago")) {
+    set(end ? end : phrase(i, "a couple days ago"), today_ - 2, today_ - 2);
+    return end ? end : phrase(i, "a couple days ago");
+  }
   // a few weeks ago, several months back, some days ago
   size_t j = skip(i, Word::a);
   const bool some = is(j, Word::few) || is(j, Word::several) || said(j, "some");

@@ -107,6 +107,14 @@ std::string without_runs(const std::string& w) {
   return lexicon_find(two) ? two : one;
 }
 
+std::pair<std::string_view, bool> mended_with_genitive(std::string_view w) {
+  const bool genitive = w.ends_with("'s") && w.size() > 4;
+  if (!genitive && w.find('\'') != w.npos) return {};
+  const std::string_view word = genitive ? w.substr(0, w.size() - 2) : w;
+  if (word == "year" || word == "years") return {};
+  return {mended_spelling(word), genitive};
+}
+
 // "thursdays conversation" is that of one Thursday.
 bool is_genitive(const std::string& word, const std::string& next) {
   const LexiconEntry* e = lexicon_find(word);
@@ -146,9 +154,9 @@ void plain_english(std::vector<WordPiece>& pieces, std::vector<std::string>& not
       p.word.pop_back();
     } else if (std::string plain = without_runs(w); !plain.empty() && (lexicon_find(plain) || chat.contains(plain))) {
       p.word = std::move(plain);
-    } else if (const std::string_view mended = mended_spelling(w); !mended.empty()) {
+    } else if (const auto [mended, genitive] = mended_with_genitive(w); !mended.empty()) {
       notes.push_back(fmt::format("'{}' is read as '{}'", p.word, mended));
-      p.word = mended;
+      p.word = std::string(mended) + (genitive ? "'s" : "");
     } else if ((w == "yester" || w == "to" || w == "week" || w == "after" || w == "mid") && i + 1 < pieces.size() &&
                lexicon_find(w + next) && (w != "to" || next == "day" || next == "morrow" || next == "night") &&
                (w != "after" || next == "noon") && (w != "week" || next == "end") && (w != "mid" || next == "night")) {
