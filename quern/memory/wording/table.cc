@@ -210,12 +210,19 @@ bool WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_
   }
   std::vector<WordPiece> fresh;
   for (const std::string& r : rule.result) {
-    if (r[0] == '$') {
+    if (r.size() == 2 && r[0] == '$') {
       const auto [begin, end] = found.at(static_cast<size_t>(r[1] - '1'));
       for (size_t k = begin; k < end; ++k) fresh.push_back({pieces[k].word, " ", true});
-    } else {
-      fresh.push_back({r, " ", true});
+      continue;
     }
+    std::string word;  // "$2:00"
+    for (size_t k = 0; k < r.size(); ++k) {
+      if (r[k] == '$' && k + 1 < r.size())
+        word += pieces[found.at(static_cast<size_t>(r[++k] - '1')).first].word;
+      else
+        word += r[k];
+    }
+    fresh.push_back({std::move(word), " ", true});
   }
   if (!fresh.empty()) fresh[0].before = pieces[at].before;
   pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(at), pieces.begin() + static_cast<std::ptrdiff_t>(i));
@@ -226,8 +233,7 @@ bool WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_
 void WordingTable::reorder(std::vector<WordPiece>& pieces) const {
   for (const Rule& rule : rules_)
     for (size_t at = 0, most = pieces.size() + 8; at < pieces.size() && most > 0; --most)
-      if (!apply(rule, pieces, at)) ++at;
-      else ++at;
+      apply(rule, pieces, at), ++at;
   std::vector<WordPiece> out;
   for (WordPiece& p : pieces) {
     const auto at = rest_.find(p.word);

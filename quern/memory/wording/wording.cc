@@ -1,6 +1,9 @@
 #include "quern/memory/wording/wording.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <utility>
 
 #include "quern/memory/time/lexicon.h"
 #include "quern/memory/wording/table.h"
@@ -178,6 +181,66 @@ std::vector<WordPiece> cut(std::string_view text, std::string& tail) {
   return out;
 }
 
+// Digits of a number in Han characters up to 99; empty when it is none.
+std::string han_number(std::string_view w) {
+  static constexpr std::string_view kDigits[] = {"零", "一", "二", "三", "四", "五", "六", "七", "八", "九"};
+  int tens = 0, ones = 0;
+  bool ten = false, any = false;
+  for (size_t i = 0; i < w.size(); i += 3) {
+    const std::string_view c = w.substr(i, 3);
+    if (c == "十") {
+      tens = any ? ones : 1, ones = 0, ten = any = true;
+      continue;
+    }
+    const auto* const d = std::find(std::begin(kDigits), std::end(kDigits), c);
+    if (d == std::end(kDigits) && c != "两" && c != "〇") return {};
+    ones = d == std::end(kDigits) ? (c == "两" ? 2 : 0) : static_cast<int>(d - std::begin(kDigits));
+    any = true;
+  }
+  return any ? std::to_string(ten ? 10 * tens + ones : ones) : std::string();
+}
+
+// 2022年5月6日: May 6 2022. Also without the year or the day; numbers before 点 and 次 become digits.
+void han_dates(std::vector<WordPiece>& words) {
+  auto number = [&](size_t i) -> std::string {
+    if (i >= words.size() || words[i].word.empty()) return {};
+    const std::string& w = words[i].word;
+    if (w.find_first_not_of("0123456789") == std::string::npos) return w;
+    return han_number(w);
+  };
+  auto is = [&](size_t i, std::string_view w) { return i < words.size() && words[i].word == w; };
+  std::vector<WordPiece> out;
+  for (size_t i = 0; i < words.size();) {
+    size_t k = i;
+    std::string year, month, day;
+    if (number(k).size() == 4 && is(k + 1, "年")) year = number(k), k += 2;
+    if (!number(k).empty() && (is(k + 1, "月") || is(k + 1, "月份"))) {
+      month = number(k), k += 2;
+      if (!number(k).empty() && (is(k + 1, "日") || is(k + 1, "号") || is(k + 1, "號"))) day = number(k), k += 2;
+    } else if (k < words.size() && words[k].word.ends_with("月")) {
+      month = han_number(words[k].word.substr(0, words[k].word.size() - 3));
+      if (!month.empty()) ++k;
+      if (!month.empty() && !number(k).empty() && (is(k + 1, "日") || is(k + 1, "号"))) day = number(k), k += 2;
+    } else if (year.empty() && !number(k).empty() && (is(k + 1, "号") || is(k + 1, "日"))) {
+      const int d = std::atoi(number(k).c_str());
+      out.push_back({"on the " + std::to_string(d) + (d == 1 || d == 21 || d == 31 ? "st" : d == 2 || d == 22 ? "nd" : d == 3 || d == 23 ? "rd" : "th"), words[i].before, true});
+      i = k + 2;
+      continue;
+    }
+    const int m = std::atoi(month.c_str());
+    if (k == i || (!month.empty() && (m < 1 || m > 12))) {
+      out.push_back(words[i++]);
+      continue;
+    }
+    std::string before = words[i].before;
+    if (m) out.push_back({month_name(m), std::exchange(before, " "), true});
+    if (!day.empty()) out.push_back({day, std::exchange(before, " "), true});
+    if (!year.empty()) out.push_back({year, std::exchange(before, " "), true});
+    i = k;
+  }
+  words = std::move(out);
+}
+
 std::string joined(const std::vector<WordPiece>& pieces, const std::string& tail) {
   std::string out;
   for (const WordPiece& p : pieces) {
@@ -226,7 +289,8 @@ PlainWording plain_wording(std::string_view question) {
   if (has_han(question)) {
     out.language = Language::chinese;
     std::string tail;
-    const std::vector<WordPiece> words = cut(question, tail);
+    std::vector<WordPiece> words = cut(question, tail);
+    han_dates(words);
     out.text = joined(table_of(Language::chinese).translate(words, folded_all(words)), tail);
     return out;
   }
