@@ -34,14 +34,15 @@ class QuestionReader {
     for (const std::string& s : f_.speakers)
       recall::for_each_word(
           s, [&](size_t b, size_t e) { people_.push_back(lowered(std::string_view(s).substr(b, e - b))); });
+    for (size_t i = people_.size(); i-- > 0;) people_.push_back(people_[i] + "s");  // Adas Nachrichten
   }
 
   ReadQuestion run(std::string_view question, const std::vector<ContextTurn>& context) {
     const Carried before = carried(context);
     ReadQuestion out;
-    PlainWording plain = plain_wording(question);
+    PlainWording plain = plain_wording(question, people_);
     out.text = std::move(plain.text), out.notes = std::move(plain.notes);
-    const TimeWords words = time_words(out.text, f_.clock.order);
+    const TimeWords words = time_words(out.text, order_of(plain.language));
     const TimeQuery own = parse_time(out.text, words, f_.clock);
     out.time = own;
     out.topic = topic_of(out.text, own, people_);
@@ -70,13 +71,19 @@ class QuestionReader {
   }
 
  private:
+  // 5/8 in German, French and Spanish is the fifth of August.
+  DateOrder order_of(Language l) const {
+    return l == Language::german || l == Language::french || l == Language::spanish ? DateOrder{.month_first = false}
+                                                                                   : f_.clock.order;
+  }
   // Each turn in its order, as a question of its own: one that names no time leaves the time as it was.
   Carried carried(const std::vector<ContextTurn>& context) const {
     Carried out;
     const size_t first = context.size() > kTurnsLookedAt ? context.size() - kTurnsLookedAt : 0;
     for (size_t i = first; i < context.size(); ++i) {
-      const std::string text = plain_wording(context[i].text).text;
-      const TimeWords words = time_words(text, f_.clock.order);
+      const PlainWording plain = plain_wording(context[i].text, people_);
+      const std::string& text = plain.text;
+      const TimeWords words = time_words(text, order_of(plain.language));
       TimeQuery own = parse_time(text, words, f_.clock);
       Topic topic = topic_of(text, own, people_);
       auto next = follow_up(words, own, out.time, f_.table, f_.clock);

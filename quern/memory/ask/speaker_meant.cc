@@ -23,7 +23,9 @@ std::vector<size_t> places(const std::string& lower, const std::string& name) {
   std::vector<size_t> out;
   if (name.empty()) return out;
   for (size_t at = lower.find(name); at != lower.npos; at = lower.find(name, at + 1))
-    if ((at == 0 || !letter(lower, at - 1)) && !letter(lower, at + name.size())) out.push_back(at);
+    if ((at == 0 || !letter(lower, at - 1)) &&
+        (!letter(lower, at + name.size()) || (lower[at + name.size()] == 's' && !letter(lower, at + name.size() + 1))))
+      out.push_back(at);  // also "Adas"
   return out;
 }
 

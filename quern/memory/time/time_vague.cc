@@ -88,8 +88,9 @@ size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
                                           t_[k].value <= static_cast<int32_t>(Unit::year) &&
                                           t_[k].value != static_cast<int32_t>(Unit::weekend); };
   int64_t a = 0, b = 0;
-  const bool more = phrase(i, "more than") || phrase(i, "over") || phrase(i, "longer than");
-  const bool less = phrase(i, "less than") || phrase(i, "fewer than") || phrase(i, "under");
+  const bool starts = i < n_ && t_[i].starts;  // "what did we go over a week ago?" has another over
+  const bool more = phrase(i, "more than") || (starts && phrase(i, "over")) || phrase(i, "longer than");
+  const bool less = phrase(i, "less than") || phrase(i, "fewer than") || (starts && phrase(i, "under"));
   if (more || less) {
     const size_t n = phrase(i, "over") || phrase(i, "under") ? i + 1 : i + 2;
     const size_t k = count(n, a);

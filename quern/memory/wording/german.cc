@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::string_view kWords = R"(
 null = zero
+zum ersten mal | das erste mal wann = first
+zum letzten mal = last
+seit wann = since when
 ein | eine | einen | einem | einer | eines | nem | ner | nen = a
 zwei | zwo | beiden letzten = two
 drei = three

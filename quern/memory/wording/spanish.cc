@@ -6,6 +6,8 @@ namespace {
 
 constexpr std::string_view kWords = R"(
 cero = zero
+por primera vez = first
+por ultima vez = last
 un | una | uno = a
 dos = two
 tres = three
@@ -290,9 +292,13 @@ until the @d hours = until $3:00
 between the @d and the @d = between $3:00 and $6:00
 de_las~ @d to the @d = between $2:00 and $5:00
 de_las~ @d a_las~ @d = between $2:00 and $4:00
-el~ @d of @m = on $2 $4
-el~ @w = on $2
-el~ @d = on the $2
+el~ @d of @m = $2 $4
+el~ @w = $2
+since el~ @d = since the $3th
+until el~ @d = until the $3th
+before el~ @d = before the $3th
+after el~ @d = after the $3th
+el~ @d = on the $2th
 the @d and @d of @m = on $2 and $4 $6
 @d of @m of @y = $1 $3 $5
 @m of @y = $1 $3

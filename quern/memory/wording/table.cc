@@ -212,7 +212,7 @@ bool WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_
   for (const std::string& r : rule.result) {
     if (r.size() == 2 && r[0] == '$') {
       const auto [begin, end] = found.at(static_cast<size_t>(r[1] - '1'));
-      for (size_t k = begin; k < end; ++k) fresh.push_back({pieces[k].word, " ", true});
+      for (size_t k = begin; k < end; ++k) fresh.push_back({pieces[k].word, k == begin ? " " : pieces[k].before, true});
       continue;
     }
     std::string word;  // "$2:00"

@@ -36,6 +36,15 @@ std::string plain_mark(std::string_view m) {
   return std::string(m);
 }
 
+bool digit(std::string_view text, size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; }
+
+// 24/06/2022, 24.6.2022 and 2022-06-24 are words.
+bool date_goes_on(const std::string& word, std::string_view text, size_t i) {
+  if (i + 1 >= text.size() || !digit(text, i + 1) || !digit(word, 0) || !digit(word, word.size() - 1)) return false;
+  const bool year_first = word.size() == 4 || word.find('-') != word.npos;
+  return text[i] == '/' || text[i] == '.' || (text[i] == '-' && year_first && word.size() < 10);
+}
+
 struct SplitText {
   std::vector<WordPiece> words;
   std::string tail;  // behind the last word
@@ -62,6 +71,7 @@ SplitText split(std::string_view text) {
       }
       if (wide_mark(text.substr(i))) break;
       word += text[i++];
+      if (date_goes_on(word, text, i)) word += text[i++];
     }
     out.words.push_back({std::move(word), std::move(between), false});
     between.clear();
@@ -111,9 +121,14 @@ std::vector<WordPiece> parted(const std::vector<WordPiece>& words) {
   return out;
 }
 
-std::vector<std::string> folded_all(const std::vector<WordPiece>& words) {
+// Looked up in the tables: names stand there with a capital, so that no entry is theirs.
+std::vector<std::string> folded_all(const std::vector<WordPiece>& words, const std::vector<std::string>& names = {}) {
   std::vector<std::string> out;
-  for (const WordPiece& w : words) out.push_back(folded(w.word));
+  for (const WordPiece& w : words) {
+    out.push_back(folded(w.word));
+    if (std::find(names.begin(), names.end(), out.back()) != names.end() && !out.back().empty())
+      out.back()[0] = static_cast<char>(out.back()[0] - 32);
+  }
   return out;
 }
 
@@ -131,8 +146,9 @@ size_t english_words(const std::vector<std::string>& folded) {
 }
 
 // The language with the most words that it knows; English when another does not have clearly more.
-Language language_of(const std::vector<WordPiece>& words, const std::vector<WordPiece>& parts) {
-  const std::vector<std::string> plain = folded_all(words), split = folded_all(parts);
+Language language_of(const std::vector<WordPiece>& words, const std::vector<WordPiece>& parts,
+                     const std::vector<std::string>& names) {
+  const std::vector<std::string> plain = folded_all(words, names), split = folded_all(parts, names);
   const size_t english = english_words(plain);
   Language best = Language::english;
   size_t most = english;
@@ -284,19 +300,19 @@ const char* language_name(Language l) {
   return "";
 }
 
-PlainWording plain_wording(std::string_view question) {
+PlainWording plain_wording(std::string_view question, const std::vector<std::string>& names) {
   PlainWording out;
   if (has_han(question)) {
     out.language = Language::chinese;
     std::string tail;
     std::vector<WordPiece> words = cut(question, tail);
     han_dates(words);
-    out.text = joined(table_of(Language::chinese).translate(words, folded_all(words)), tail);
+    out.text = joined(table_of(Language::chinese).translate(words, folded_all(words, names)), tail);
     return out;
   }
   SplitText s = split(question);
   const std::vector<WordPiece> parts = parted(s.words);
-  out.language = language_of(s.words, parts);
+  out.language = language_of(s.words, parts, names);
   if (out.language == Language::english) {
     plain_english(s.words, out.notes);
     out.text = joined(s.words, s.tail);
@@ -304,7 +320,7 @@ PlainWording plain_wording(std::string_view question) {
   }
   if (out.language == Language::german) ordinal_points(s.words);
   const std::vector<WordPiece>& words = out.language == Language::french ? parts : s.words;
-  out.text = joined(table_of(out.language).translate(words, folded_all(words)), s.tail);
+  out.text = joined(table_of(out.language).translate(words, folded_all(words, names)), s.tail);
   return out;
 }
 

@@ -18,6 +18,7 @@ struct PlainWording {
   Language language = Language::english;
   std::vector<std::string> notes;  // slips that were mended: "'elevn' is read as 'eleven'"
 };
-PlainWording plain_wording(std::string_view question);
+// `names`: of people, in lower case; other tongues' tables leave them alone.
+PlainWording plain_wording(std::string_view question, const std::vector<std::string>& names = {});
 
 }  // namespace quern::memory
