@@ -206,6 +206,24 @@ class FollowUpReader {
     return of_days(d, d, Grain::day);
   }
 
+  // "since then", "until then": from its first day, to its last
+  std::optional<FollowUp> bounded_by_base(size_t i) {
+    Day lo = 0, hi = 0;
+    BaseGrain grain;
+    if (!days(lo, hi, grain)) return missing();
+    FollowUp f = of_days(lo, hi, Grain::week);
+    TimeConstraint& c = f.query.constraints[0];
+    c.ranges = {said(i, "since") ? TimeRange{lo * kDaySeconds, kNoEnd}
+                                 : TimeRange{kNoBegin, (hi + int64_t{1}) * kDaySeconds - 1}};
+    return f;
+  }
+
+  FollowUp session_steps(int side_of, int64_t n) {
+    FollowUp f = session_step(side_of);
+    if (!f.missing) f.query.constraints[0].ranges = {side_of < 0 ? TimeRange{-n, -1} : TimeRange{1, n}};
+    return f;
+  }
+
   FollowUp session_step(int64_t by) {
     if (rows().empty()) return missing();
     FollowUp f;
@@ -231,6 +249,13 @@ class FollowUpReader {
       if (carried_.empty()) return std::nullopt;
       return step(side(j), said(j + 1, "one"));
     }
+    // "and the next?", "the two before that"
+    if (j > i && side(j) != 0 && clause_end(j + 1) && any_of(j, {"next", "previous", "following", "preceding"}))
+      return carried_.empty() ? std::nullopt : std::optional(step(side(j), true));
+    if (const size_t k = number(j, v); k > j && j > i && any_of(k, {"before", "after"}) && k + 1 < pointer(k + 1) && clause_end(pointer(k + 1)))
+      return carried_.empty() ? std::optional(missing()) : std::optional(session_steps(side(k), v));
+    v = 1;
+    if (any_of(j, {"since", "until", "till"}) && said(j + 1, "then") && !carried_.empty()) return bounded_by_base(j);
     const bool one = said(j, "one"), session = is(j, Lex::session) && t_[j].value == 0;
     if ((one && j > i) || session) {
       size_t m = j + 1;
@@ -238,6 +263,7 @@ class FollowUpReader {
       if (any_of(m, {"came", "comes", "was", "is", "followed", "happened", "took"})) m += side(m) ? 0 : 1;
       if (any_of(m, {"right", "just", "immediately", "directly", "straight"})) ++m;
       const int s = side(m);
+      if (said(m, "prior") && said(m + 1, "to")) ++m;
       if (!s || !clause_end(pointer(m + 1))) return std::nullopt;
       if (carried_.empty()) return missing();
       return step(static_cast<int>(s * v), one);
@@ -323,9 +349,10 @@ class FollowUpReader {
 
   // "that week" of a day that was named
   std::optional<FollowUp> widened(size_t i) {
-    const bool same = any_of(i, {"that", "same"}) && is(i + 1, Lex::unit);
-    if (!same) return std::nullopt;
-    const Unit u = static_cast<Unit>(t_[i + 1].value);
+    if (!any_of(i, {"that", "same"})) return std::nullopt;
+    const size_t at = any_of(i + 1, {"whole", "entire", "same", "very", "full"}) ? i + 2 : i + 1;
+    if (!is(at, Lex::unit)) return std::nullopt;
+    const Unit u = static_cast<Unit>(t_[at].value);
     Day lo = 0, hi = 0;
     BaseGrain grain;
     if ((u != Unit::week && u != Unit::month && u != Unit::year && u != Unit::weekend) || !days(lo, hi, grain))
@@ -356,6 +383,7 @@ class FollowUpReader {
     }
     f.query.notes = own.notes, f.query.unread = own.unread;
     f.replaces = true;
+    settle_frames(f.query);
     return f;
   }
 

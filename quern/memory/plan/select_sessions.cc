@@ -77,6 +77,7 @@ void RowSelector::sessions(const TimeConstraint& c) {
   const int32_t last = n_ ? t_.session[n_ - 1] : 0;
   for (const TimeRange& r : c.ranges) {
     int64_t lo = r.lo, hi = r.hi;
+    if (r.hi < 0) lo = hi = current_ + r.lo;  // -1: the last one
     if (c.from_end) lo = current_ - std::min<int64_t>(r.hi, current_), hi = current_ - r.lo;
     for (int64_t s = std::max<int64_t>(lo, 1); s <= std::min<int64_t>(hi, std::max(last, current_)); ++s)
       wanted.push_back(static_cast<int32_t>(s));
@@ -90,9 +91,11 @@ void RowSelector::sessions(const TimeConstraint& c) {
 std::vector<int32_t> RowSelector::pick(const TimeConstraint& c, const std::vector<int32_t>& among) {
   std::vector<int32_t> out;
   const int64_t n = static_cast<int64_t>(among.size());
-  for (const TimeRange& r : c.ranges)
+  for (const TimeRange& r : c.ranges) {
+    if (r.lo < 0 && r.lo > kNoBegin && -r.lo <= n) out.push_back(among[static_cast<size_t>(n + r.lo)]);  // -1: the last
     for (int64_t k = std::max<int64_t>(r.lo, 1); k <= std::min(r.hi, n); ++k)
       out.push_back(among[static_cast<size_t>(c.from_end ? n - k : k - 1)]);
+  }
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -62,7 +62,7 @@ size_t TimeParser::range_separator(size_t k, Word opening) const {
   const bool between = opening == Word::between, from = opening == Word::from;
   if (is(k, Word::up) && (is(k + 1, Word::to) || is(k + 1, Word::until) || is(k + 1, Word::through))) return k + 2;
   if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until)) return k + 1;
-  if (is(k, Word::and_) && between) return k + 1;
+  if (is(k, Word::and_) && between && !differing_ && !comparing_) return k + 1;
   if (is(k, Word::and_) && from && (is(k + 1, Word::until) || is(k + 1, Word::to) || is(k + 1, Word::through)))
     return k + 2;
   if (dash(k)) return k;
@@ -219,6 +219,11 @@ TimeParser::RangeOpening TimeParser::range_opening(size_t i, size_t& j) const {
       said(j + 2, "than")) {
     open = is(j + 1, Word::earlier) ? RangeOpening::since : RangeOpening::until;
     j += 3;
+  } else if ((is(j, Word::earlier) || is(j, Word::later)) && said(j + 1, "than")) {
+    open = is(j, Word::earlier) ? RangeOpening::before : RangeOpening::after;
+    j += 2;
+  } else if (is(j, Word::as) && is(j + 1, Word::of)) {
+    j += 2, open = RangeOpening::since;
   } else if (is(j, Word::starting) || (is(j, Word::begin) && !is(j + 1, Word::of))) {
     ++j;
     if (is(j, Word::from) || is(j, Word::on) || is(j, Word::in) || said(j, "with")) ++j;
@@ -416,7 +421,7 @@ TimeQuery TimeParser::run() {
     }
     last_end = end, i = end;
   }
-  in_their_frame();
+  settle_frames(out_);
   if (ahead_of_now_ && out_.constraints.empty()) {
     out_.constraints.emplace_back();
     out_.constraints.back().nothing = true;

@@ -140,9 +140,11 @@ size_t TimeParser::calendar_date(size_t i, Period& out) const {
 
 // "on the 8th": needs its article and nothing behind it that it could count.
 size_t TimeParser::day_of_month(size_t i, Period& out) const {
-  if (!is(i, Word::the) || i == 0 || !preposition(i - 1)) return 0;
+  if (!is(i, Word::the)) return 0;
   int d;
   size_t j = day_number(i + 1, d);
+  const bool of_month = j && is(j, Word::of) && (is_unit(j + 2, Unit::month) || is_unit(j + 3, Unit::month));
+  if (!of_month && (i == 0 || !preposition(i - 1))) return 0;
   if (!j || !is(j - 1, Lex::ordinal) || d > 31) return 0;
   if (is(j, Word::of) && (is(j + 1, Word::this_) || is(j + 1, Word::last) || is(j + 1, Word::the))) {
     size_t k = j + 2;
@@ -334,7 +336,9 @@ size_t TimeParser::season(size_t i, Period& out) const {
   const bool last = is(j, Word::last) || is(j, Word::past) || is(j, Word::previous), here = is(j, Word::this_);
   if (last || here) ++j;
   if (here && is(j, Word::past)) ++j;
-  if (!is(j, Lex::season) || (j == i && (i == 0 || !preposition(i - 1)))) return 0;
+  int with = 0;
+  const bool dated = is(j, Lex::season) && year(j + 1, with) != 0 && !t_[j].plural;
+  if (!is(j, Lex::season) || (j == i && !dated && (i == 0 || !preposition(i - 1)))) return 0;
   if (j == i + 1 && is(i, Word::the) && (i == 0 || !preposition(i - 1))) return 0;
   const int s = t_[j].value;
   int y = 0;

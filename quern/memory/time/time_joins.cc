@@ -119,17 +119,17 @@ void TimeParser::take_back(const TimeConstraint& better) {
 }
 
 // "in February except on the 14th": of that month; "last week but not on Tuesday": of that week.
-void TimeParser::in_their_frame() {
-  for (TimeConstraint& c : out_.constraints) {
+void settle_frames(TimeQuery& q) {
+  for (TimeConstraint& c : q.constraints) {
     const bool weekend = c.join == TimeJoin::except && c.axis == Axis::date && std::string_view(c.name) == "weekend";
-    for (const TimeConstraint& frame : out_.constraints)
+    for (const TimeConstraint& frame : q.constraints)
       if (weekend && &frame != &c && frame.axis == Axis::date && !frame.ranges.empty() && !frame.anchor &&
           frame.ranges[0].hi - frame.ranges[0].lo > 14 * kDaySeconds)  // "in April except the weekend": all of them
         c.axis = Axis::weekday, c.ranges = {{5, 6}};
     if (c.axis != Axis::date || c.ranges.size() != 1 || c.grain != Grain::day || c.anchor) continue;
     const bool day = std::string_view(c.name) == "day-of-month", weekday = c.rule == TimeRule::named_day;
     if (!day && !weekday) continue;
-    for (const TimeConstraint& frame : out_.constraints) {
+    for (const TimeConstraint& frame : q.constraints) {
       if (&frame == &c || frame.axis != Axis::date || frame.ranges.size() != 1 || frame.anchor) continue;
       const Day lo = day_part(frame.ranges[0].lo), hi = day_part(frame.ranges[0].hi), mine = day_part(c.ranges[0].lo);
       Day d = 0;

@@ -31,7 +31,9 @@ bool among(std::string_view w, std::span<const std::string_view> list) {
 
 void TimeParser::look_over() {
   for (size_t i = 0; i < n_; ++i) {
-    if (t_[i].lex == Lex::session && t_[i].value == 0) first_session_ = std::min(first_session_, i);
+    const bool verb = t_[i].word == Word::talk || (i > 0 && (is(i - 1, Word::we) || is(i - 1, Word::to)));
+    if (t_[i].lex == Lex::session && t_[i].value == 0 && (!verb || is(i - 1, Word::the)))
+      first_session_ = std::min(first_session_, i);
     const std::string_view w = w_.spelling(i);
     differing_ |= w == "differ" || w == "differs" || w == "differed" || w == "different" || w == "difference" ||
                   w == "differences";

@@ -147,7 +147,6 @@ class TimeParser {
   void join_in(TimeConstraint&& c, bool unite);
   bool corrected(size_t from, size_t to) const;
   void take_back(const TimeConstraint& better);
-  void in_their_frame();
 
   // time_leftover.cc
   void look_over();
@@ -160,6 +159,8 @@ class TimeParser {
   size_t session_through(size_t k, Word opening) const;
   size_t sessions_by_number(size_t j, Word opening, TimeConstraint& out) const;
   size_t sessions_by_ordinal(size_t j, Word opening, TimeConstraint& out) const;
+  size_t session_place(size_t i, int64_t& v) const;
+  size_t sessions_listed(size_t j, TimeConstraint& out) const;
   size_t session_counted(size_t i, TimeConstraint& out) const;
   size_t session_ago(size_t i, TimeConstraint& out) const;
   size_t session_last(size_t i, TimeConstraint& out) const;

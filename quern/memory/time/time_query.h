@@ -71,6 +71,8 @@ struct TimeQuery {
   bool empty() const { return constraints.empty(); }
 };
 
+// Days and weekdays beside a month or a week are of that one ("in February except on the 14th").
+void settle_frames(TimeQuery& query);
 TimeQuery parse_time(std::string_view text, const Clock& clock);
 TimeQuery parse_time(std::string_view text, const TimeWords& words, const Clock& clock);
 

@@ -10,6 +10,11 @@ namespace quern::memory {
 // The token behind a word for a session. "time" is one only with its clause: "the third time we talked", "last time".
 size_t TimeParser::session_noun(size_t i) const {
   size_t j = i;
+  // "every session but the first", "our first session and our last": the noun is left out
+  const bool place = i > 0 && (t_[i - 1].lex == Lex::ordinal || t_[i - 1].word == Word::last);
+  if (place && first_session_ < i && !t_[i - 1].digits && (sentence_end(i) || is(i, Word::and_) || is(i, Word::or_)) && i >= 2 &&
+      (is(i - 2, Word::the) || is(i - 2, Word::our)))
+    return i;
   if ((is(i, Word::one) || said(i, "ones")) && first_session_ < i && !is(i + 1, Lex::unit) && !is(i + 1, Lex::session))
     return i + 1;
   while (is(j, Word::ever) || is(j, Word::very) || said(j, "actual") || said(j, "long") || said(j, "little") ||

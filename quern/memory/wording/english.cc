@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kChat =
     "lst=last las=last lats=last lasst=last nxt=next prev=previous prevs=previous yday=yesterday ystrday=yesterday "
-    "yest=yesterday ystd=yesterday yestrday=yesterday ydays=yesterday's tmrw=tomorrow tmr=tomorrow 2moro=tomorrow "
+    "yest=yesterday ystd=yesterday yestrday=yesterday ydays=yesterday's yesterdays=yesterday's todays=today's tonights=tonight's tmrw=tomorrow tmr=tomorrow 2moro=tomorrow "
     "2morrow=tomorrow tomoz=tomorrow tmw=tomorrow 2day=today 2nite=tonight tonite=tonight nite=night nites=nights "
     "lastnite=last+night morn=morning mornin=morning mrng=morning aft=afternoon arvo=afternoon aftn=afternoon "
     "evng=evening wk=week wks=weeks wkend=weekend wknd=weekend wkends=weekends wknds=weekends weeknd=weekend "
