@@ -108,6 +108,13 @@ size_t TimeParser::session_beside_anchor(size_t i, TimeConstraint& out) const {
   if (!behind) return 0;
   TimeQuery anchor;
   const size_t end = session_anchor(behind, anchor);
+  Period p;
+  if (const size_t dated = end || (!many && !nth) ? 0 : period(behind, p, 1); dated && !p.impossible) {
+    out.axis = Axis::session, out.counted = true, out.from_end = side == Side::before;
+    out.name = "session-beside-date", out.argument = side == Side::before ? p.lo - 1 : p.hi + 1;
+    out.ranges = {many ? TimeRange{article ? 1 : n, n} : TimeRange{n, n}};
+    return dated;
+  }
   if (!end) return 0;
   out.axis = Axis::session, out.name = "session-beside-anchor", out.anchor = shared(std::move(anchor));
   const bool before = side == Side::before;

@@ -14,7 +14,8 @@ namespace {
 bool goes_through(std::string_view word) {
   static constexpr std::string_view verbs[] = {
       "go",     "goes", "going", "gone",    "went",    "work",    "works",   "worked", "walk", "walked", "talk",
-      "talked", "run",  "ran",   "running", "working", "talking", "walking", "take",   "took", "taken",  "been"};
+      "talked", "run",  "ran",   "running", "working", "talking", "walking", "take",   "took", "taken",  "been",
+      "me",     "us",   "you",   "them",    "it"};
   return std::find(std::begin(verbs), std::end(verbs), word) != std::end(verbs);
 }
 
@@ -280,6 +281,7 @@ void TimeParser::share_year(int year, TimeConstraint& out) const {
 size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
   while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ',')) && !out.ranges.empty()) {
     size_t k = is(end, Word::and_) || is(end, Word::or_) ? end + 1 : end;
+    if (k == end && excepting_ && preposition(k)) break;  // "not in March, in February"
     if (is(k, Word::and_) || is(k, Word::or_)) ++k;
     if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
     Period q;
@@ -392,7 +394,9 @@ TimeQuery TimeParser::run() {
   size_t last_end = SIZE_MAX, except_until = 0, except_from = 0;
   for (size_t i = 0; i < n_;) {
     TimeConstraint c;
-    size_t end = clause(i, c);
+    excepting_ = i < except_until;
+    size_t end = contrasted(i, c);
+    if (!end) end = clause(i, c);
     if (const size_t behind = end && is(i, Word::not_) ? 0 : exception_word(i); behind && !end) {
       // what is taken away follows, at once or behind a small word
       except_until = behind + 3, except_from = i;

@@ -47,6 +47,10 @@ size_t TimeParser::clock_point(size_t i, ClockPoint& out) const {
       out.at = in_part(out.at, part), out.bare = false;
       return more;
     }
+    if (is(end, Word::am) || is(end, Word::pm)) {  // half past seven pm
+      out.at = in_part(out.at, is(end, Word::am) ? DayPart::morning : DayPart::afternoon), out.bare = false;
+      return end + 1;
+    }
     return end;
   };
   if (is(i, Lex::clock)) {
@@ -56,6 +60,10 @@ size_t TimeParser::clock_point(size_t i, ClockPoint& out) const {
   if (is(i, Word::noon) || is(i, Word::midnight)) {
     out.at = t_[i].value, out.whole_hour = true, out.midnight = is(i, Word::midnight);
     return i + 1;
+  }
+  if (is(i, Word::half) && is(i + 1, Word::past) && is(i + 2, Lex::clock) && !t_[i + 2].digits) {  // half past 7 pm
+    out.at = t_[i + 2].value + 1800;
+    return i + 3;
   }
   const bool half = is(i, Word::half) && is(i + 1, Word::past) && hour_here(i + 2);
   const size_t q = skip(i, Word::a);

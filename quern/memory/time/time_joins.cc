@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 
 #include "quern/memory/time/time_parser.h"
@@ -11,7 +12,7 @@
 namespace quern::memory {
 namespace {
 
-constexpr std::array<std::string_view, 30> kExceptions = {"with the exception of",
+constexpr std::string_view kExceptions[] = {"with the exception of",
                                                           "leaving out",
                                                           "leaving aside",
                                                           "leave out",
@@ -40,6 +41,9 @@ constexpr std::array<std::string_view, 30> kExceptions = {"with the exception of
                                                           "skipping",
                                                           "disregarding",
                                                           "outside",
+                                                          "neither",
+                                                          "nor",
+                                                          "skip",
                                                           "not"};
 
 // Between two phrases of time: they are alternatives when one of these stands there and nothing but small words.
@@ -85,11 +89,13 @@ size_t TimeParser::exception_word(size_t i) const {
 }
 
 // The words between the last phrase and this one unite them.
-bool TimeParser::united(size_t from, size_t to) const {
+bool TimeParser::united(size_t from, size_t to) {
   bool joined = false;
+  conjoined_ = false;
   const size_t begin = from;
   for (size_t k = from; k < to; ++k) {
     const std::string_view w = w_.spelling(k);
+    conjoined_ |= w == "and" || w == "or" || w == "nor";
     if (among(w, kUniting) || (w == "from" && begin < to && differing_) || (w == "to" && comparing_)) joined = true;
     else if (!among(w, kSmall) && !is(k, Lex::session) && t_[k].word != Word::every)
       return false;
@@ -107,6 +113,35 @@ bool TimeParser::corrected(size_t from, size_t to) const {
     for (const std::string_view words : kCorrections)
       if (const size_t end = phrase(k, words); end && (words != "so" || end >= to) && end <= to + 1) return true;
   return false;
+}
+
+// "not last week, the week before": beside what was just excluded.
+size_t TimeParser::contrasted(size_t i, TimeConstraint& out) const {
+  if (out_.constraints.empty() || out_.constraints.back().join != TimeJoin::except) return 0;
+  const TimeConstraint& last = out_.constraints.back();
+  const size_t j = skip(i, Word::the);
+  if (last.axis != Axis::date || last.ranges.size() != 1 || j == i || !is(j, Lex::unit) || t_[j].plural) return 0;
+  const bool before = is(j + 1, Word::before);
+  if ((!before && !is(j + 1, Word::after)) || !(sentence_end(j + 2) || is(j + 2, Word::that) || said(j + 2, "it"))) return 0;
+  const Day from = day_part(before ? last.ranges[0].lo : last.ranges[0].hi);
+  const int step = before ? -1 : 1;
+  Period p;
+  switch (static_cast<Unit>(t_[j].value)) {
+    case Unit::day:
+      p = Period::days(from + step, from + step, Grain::day, "beside");
+      break;
+    case Unit::week:
+      p = Period::days(week_begin(from) + 7 * step, week_begin(from) + 7 * step + 6, Grain::week, "beside");
+      break;
+    case Unit::month:
+      p = Period::days(add_months(month_begin(from), step), add_months(month_begin(from), step + 1) - 1, Grain::month,
+                       "beside");
+      break;
+    default:
+      return 0;
+  }
+  out = from_period(p);
+  return sentence_end(j + 2) ? j + 2 : j + 3;
 }
 
 void TimeParser::take_back(const TimeConstraint& better) {
@@ -149,13 +184,15 @@ void TimeParser::join_in(TimeConstraint&& c, bool unite) {
   std::vector<TimeConstraint>& all = out_.constraints;
   TimeConstraint* last = all.empty() ? nullptr : &all.back();
   if (c.join == TimeJoin::except || !unite || !last || last->join == TimeJoin::except) {
-    if (last && last->join == TimeJoin::except && unite && c.axis == last->axis) c.join = TimeJoin::except;
+    // "not on Monday or Tuesday" is both; "not in March, in February" is not
+    const bool conjoined = unite && last && last->join == TimeJoin::except && c.axis == last->axis && conjoined_;
+    if (conjoined) c.join = TimeJoin::except;
     all.push_back(std::move(c));
     return;
   }
   const bool plain = !c.anchor && !last->anchor && !c.ranges.empty() && !last->ranges.empty();
   const bool counted_alike = c.from_end == last->from_end && c.counted == last->counted && c.numbered == last->numbered;
-  const bool both_closed = c.axis != Axis::date || (c.ranges[0].lo != kNoBegin && c.ranges[0].hi != kNoEnd &&
+  const bool both_closed = !plain || c.axis != Axis::date || (c.ranges[0].lo != kNoBegin && c.ranges[0].hi != kNoEnd &&
                                                     last->ranges[0].lo != kNoBegin && last->ranges[0].hi != kNoEnd);
   if (c.axis == last->axis && plain && counted_alike && both_closed && std::string_view(c.name) != "session-beside-date") {
     const bool overlap = c.axis == Axis::date && std::any_of(c.ranges.begin(), c.ranges.end(), [&](const TimeRange& a) {

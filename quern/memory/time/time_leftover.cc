@@ -2,6 +2,7 @@
 // so that the answer can name it: an answer that passes over "except" or "the second half" in silence is a wrong one.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "quern/memory/time/time_parser.h"
 

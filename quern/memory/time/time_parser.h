@@ -143,7 +143,8 @@ class TimeParser {
   // time_joins.cc
   size_t phrase(size_t i, std::string_view spellings) const;
   size_t exception_word(size_t i) const;
-  bool united(size_t from, size_t to) const;
+  bool united(size_t from, size_t to);
+  size_t contrasted(size_t i, TimeConstraint& out) const;
   void join_in(TimeConstraint&& c, bool unite);
   bool corrected(size_t from, size_t to) const;
   void take_back(const TimeConstraint& better);
@@ -190,7 +191,7 @@ class TimeParser {
   Clock clock_;
   Day today_;
   size_t first_session_ = SIZE_MAX;          // token that names a session: later "one" may mean another
-  bool ahead_of_now_ = false;
+  bool ahead_of_now_ = false, conjoined_ = false, excepting_ = false;
   bool differing_ = false, comparing_ = false;  // "how does X differ from Y", "compare X to Y"
   TimeQuery out_;
   mutable int64_t tries_ = 0;  // of number, ordinal and period, from which all longer phrases are made

@@ -11,7 +11,7 @@ namespace quern::memory {
 size_t TimeParser::session_noun(size_t i) const {
   size_t j = i;
   // "every session but the first", "our first session and our last": the noun is left out
-  const bool place = i > 0 && (t_[i - 1].lex == Lex::ordinal || t_[i - 1].word == Word::last);
+  const bool place = i > 0 && i <= n_ && (t_[i - 1].lex == Lex::ordinal || t_[i - 1].word == Word::last);
   if (place && first_session_ < i && !t_[i - 1].digits && (sentence_end(i) || is(i, Word::and_) || is(i, Word::or_)) && i >= 2 &&
       (is(i - 2, Word::the) || is(i - 2, Word::our)))
     return i;
