@@ -56,7 +56,8 @@ class QuestionReader {
                (out.topic.words.empty() || brief || points_at_a_time(out.text))) {
       out.time = before.time.query, out.context_turn = before.turn;
       for (const std::string& n : own.notes) out.time.notes.push_back(n);
-      out.time.unread.clear();
+      out.time.unread = own.unread;
+      out.time.unread.insert(out.time.unread.end(), own.faint.begin(), own.faint.end());
     }
     if (out.context_turn >= 0 && brief && before.turn >= 0) {
       if (out.topic.words.empty()) out.topic.words = before.topic.words;
@@ -93,7 +94,7 @@ class QuestionReader {
       const auto who = speaker_meant(text, f_.speakers, f_.asker);
       if (who || !elliptic(words)) out.speaker = who;
       out.time.year_named = names_a_year(words) || (out.time.year_named && next && next->replaces);
-      own.notes.clear(), own.unread.clear();
+      own.notes.clear(), own.unread.clear(), own.faint.clear();
       out.time.query = std::move(own);
       out.turn = static_cast<int64_t>(i);
     }

@@ -389,6 +389,15 @@ bool TimeParser::ahead(const TimeConstraint& c, size_t i) {
   return true;
 }
 
+// "In the first session, what sport did he say he had recently joined?": what was said happened then.
+void TimeParser::drop_vague() {
+  auto is_vague = [](const TimeConstraint& c) { return std::string_view(c.name) == "vague"; };
+  const bool exact = std::any_of(out_.constraints.begin(), out_.constraints.end(), [&](const TimeConstraint& c) {
+    return !is_vague(c) && c.join != TimeJoin::except && (c.axis == Axis::date || c.axis == Axis::session);
+  });
+  if (exact) std::erase_if(out_.constraints, is_vague);
+}
+
 TimeQuery TimeParser::run() {
   std::vector<uint8_t> used(n_, 0);
   size_t last_end = SIZE_MAX, except_until = 0, except_from = 0;
@@ -425,6 +434,7 @@ TimeQuery TimeParser::run() {
     }
     last_end = end, i = end;
   }
+  drop_vague();
   settle_frames(out_);
   if (ahead_of_now_ && out_.constraints.empty()) {
     out_.constraints.emplace_back();

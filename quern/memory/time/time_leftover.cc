@@ -66,7 +66,7 @@ Timely timely(const Token& t, std::string_view w) {
     case Lex::ordinal:
       return t.digits && t.lex == Lex::ordinal ? Timely::yes : w == "one" ? Timely::no : Timely::beside;
     case Lex::session:
-      return t.value == 0 && t.plural ? Timely::no : Timely::no;
+      return t.plural ? Timely::beside : Timely::no;  // "two sessions ao"
     default:
       break;
   }
@@ -75,10 +75,10 @@ Timely timely(const Token& t, std::string_view w) {
     case Word::since:
     case Word::until:
     case Word::penultimate:
+    case Word::last:
     case Word::noon:
     case Word::midnight:
       return Timely::yes;
-    case Word::last:
     case Word::past:
     case Word::previous:
     case Word::earlier:
@@ -105,6 +105,9 @@ void TimeParser::leftover(const std::vector<uint8_t>& used) {
   std::vector<Timely> kinds(n_, Timely::no);
   for (size_t i = 0; i < n_; ++i)
     if (used[i] != 1) kinds[i] = used[i] == 2 ? Timely::yes : timely(t_[i], w_.spelling(i));
+  for (size_t i = 0; i < n_; ++i)  // chats are of no time by themselves
+    if (kinds[i] == Timely::beside && t_[i].lex == Lex::session && !(i > 0 && (is(i - 1, Lex::number) || is(i - 1, Lex::ordinal))))
+      kinds[i] = Timely::no;
   const bool timed = !out_.constraints.empty();
   auto sure = [&](size_t i) {
     if (i >= n_) return false;
@@ -116,7 +119,11 @@ void TimeParser::leftover(const std::vector<uint8_t>& used) {
       bool near = timed;
       for (size_t back = 1; back <= 2 && !near; ++back)
         near = (i >= back && sure(i - back)) || sure(i + back) || (i + back < n_ && kinds[i + back] == Timely::beside);
-      if (!near) continue;
+      if (!near) {
+        const bool pointed = i > 0 && (is(i - 1, Word::that) || is(i - 1, Word::this_) || said(i - 1, "same"));
+        if (!pointed && t_[i].lex != Lex::session) out_.faint.emplace_back(w_.spelling(i));
+        continue;
+      }
     }
     size_t end = i + 1;
     while (end < n_ && used[end] != 1 && kinds[end] != Timely::no) ++end;

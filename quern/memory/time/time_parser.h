@@ -116,6 +116,7 @@ class TimeParser {
   void share_year(int year, TimeConstraint& out) const;
   size_t clause(size_t i, TimeConstraint& out);
   bool mentioned(size_t i) const;
+  void drop_vague();
   bool ahead(const TimeConstraint& c, size_t i);
   size_t date_clause(size_t i, TimeConstraint& out);
   size_t date_list(size_t i, TimeConstraint& out) const;

@@ -67,6 +67,7 @@ struct TimeQuery {
   std::vector<TimeConstraint> constraints;
   std::vector<std::string> notes;  // what could not be meant ("there is no 31 February"), what was guessed
   std::vector<std::string> unread;  // words of time that no rule used, as they stand
+  std::vector<std::string> faint;   // others that may be such, in a question that names no time: "day", "before", "two"
   int64_t tries = 0;               // to read a number, an ordinal or a period somewhere: the work that it was
   bool empty() const { return constraints.empty(); }
 };
