@@ -65,6 +65,7 @@ std::optional<int32_t> one_who_speaks(const std::string& lower, std::vector<Ment
       if (between == " and " || between == " & " || between == ", " || between == "/" || between == " or ")
         return std::nullopt;
     }
+    if (i > 0 && found[i].begin == found[i - 1].end + 1 && lower[found[i - 1].end] == ' ') continue;  // hat Ada Ben erzählt
     if (spoken_to(word_before(lower, found[i].begin))) continue;
     if (who && *who != found[i].speaker) return std::nullopt;
     who = found[i].speaker;

@@ -312,6 +312,7 @@ haufig | normalerweise | gewohnlich | meistens | oft | immer | ublicherweise | t
 )";
 
 constexpr std::string_view kOrders = R"(
+today vor~ # @u = exactly $3 $4 ago
 vor~ # @u = $2 $3 ago
 vor~ # @s = $2 $3 ago
 vor~ half a @u = half a $4 ago
@@ -319,7 +320,6 @@ vor~ half @u = half a $3 ago
 vor~ genau # @u = exactly $3 $4 ago
 vor~ exactly # @u = exactly $3 $4 ago
 vor~ around # @u = $3 $4 ago
-today vor~ # @u = exactly $3 $4 ago
 vor~ few @u = a few $3 ago
 vor~ several @u = several $3 ago
 @u davor~ = $1 before that

@@ -239,7 +239,9 @@ void han_dates(std::vector<WordPiece>& words) {
       if (!month.empty() && !number(k).empty() && (is(k + 1, "日") || is(k + 1, "号"))) day = number(k), k += 2;
     } else if (year.empty() && !number(k).empty() && (is(k + 1, "号") || is(k + 1, "日"))) {
       const int d = std::atoi(number(k).c_str());
-      out.push_back({"on the " + std::to_string(d) + (d == 1 || d == 21 || d == 31 ? "st" : d == 2 || d == 22 ? "nd" : d == 3 || d == 23 ? "rd" : "th"), words[i].before, true});
+      out.push_back({"on", words[i].before, true});
+      out.push_back({"the", " ", true});
+      out.push_back({std::to_string(d) + "th", " ", true});
       i = k + 2;
       continue;
     }
@@ -270,15 +272,22 @@ std::string joined(const std::vector<WordPiece>& pieces, const std::string& tail
   return out + tail;
 }
 
-// "6." in German is the sixth.
-void ordinal_points(std::vector<WordPiece>& words) {
-  for (size_t i = 0; i + 1 < words.size(); ++i) {
+// "6." in German is the sixth, before a word or behind "am", "dem" and the like.
+void ordinal_points(std::vector<WordPiece>& words, const std::string& tail) {
+  static constexpr std::string_view kLeading[] = {"am", "dem", "den", "vom", "zum", "der", "das", "die", "beim", "bis"};
+  for (size_t i = 0; i < words.size(); ++i) {
     WordPiece& w = words[i];
-    const bool number = !w.word.empty() && w.word.size() <= 2 &&
-                        w.word.find_first_not_of("0123456789") == std::string::npos;
-    if (!number || words[i + 1].before != ". " || words[i + 1].word[0] < 'A' ) continue;
-    w.word += "th";
-    words[i + 1].before = " ";
+    const bool number =
+        !w.word.empty() && w.word.size() <= 2 && w.word.find_first_not_of("0123456789") == std::string::npos;
+    const std::string& behind = i + 1 < words.size() ? words[i + 1].before : tail;
+    if (!number || behind.empty() || behind[0] != '.') continue;
+    const bool led = i > 0 && std::find(std::begin(kLeading), std::end(kLeading), folded(words[i - 1].word)) !=
+                                  std::end(kLeading);
+    if (i + 1 < words.size() && behind == ". ") {
+      w.word += "th", words[i + 1].before = " ";
+    } else if (led) {
+      w.word += "th";
+    }
   }
 }
 
@@ -318,7 +327,7 @@ PlainWording plain_wording(std::string_view question, const std::vector<std::str
     out.text = joined(s.words, s.tail);
     return out;
   }
-  if (out.language == Language::german) ordinal_points(s.words);
+  if (out.language == Language::german) ordinal_points(s.words, s.tail);
   const std::vector<WordPiece>& words = out.language == Language::french ? parts : s.words;
   out.text = joined(table_of(out.language).translate(words, folded_all(words, names)), s.tail);
   return out;
