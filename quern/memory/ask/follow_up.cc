@@ -13,7 +13,13 @@ class FollowUpReader {
  public:
   FollowUpReader(const TimeWords& words, const TimeQuery& own, const CarriedTime& carried, const TurnTable& table,
                  const Clock& clock)
-      : w_(words), t_(words.tokens), n_(words.tokens.size()), own_(own), carried_(carried), table_(table), clock_(clock) {}
+      : w_(words),
+        t_(words.tokens),
+        n_(words.tokens.size()),
+        own_(own),
+        carried_(carried),
+        table_(table),
+        clock_(clock) {}
 
   std::optional<FollowUp> run() {
     for (size_t i = 0; i < n_; ++i) {
@@ -63,7 +69,8 @@ class FollowUpReader {
   // -1 before, 1 after, 0 neither
   int side(size_t i) const {
     if (any_of(i, {"before", "earlier", "previous", "prior", "preceding", "preceded"})) return -1;
-    if (any_of(i, {"after", "later", "following", "next", "afterwards", "afterward", "followed", "subsequent"})) return 1;
+    if (any_of(i, {"after", "later", "following", "next", "afterwards", "afterward", "followed", "subsequent"}))
+      return 1;
     return 0;
   }
 
@@ -109,12 +116,12 @@ class FollowUpReader {
       lo = day_part(first.lo == kNoBegin ? first.hi : first.lo);
       hi = day_part(last.hi == kNoEnd ? clock_.now : last.hi);
       const int days = hi - lo + 1;
-      grain = days == 1                                              ? BaseGrain::day
-              : days == 2 && weekday_of(lo) == 5                     ? BaseGrain::weekend
-              : days == 7                                            ? BaseGrain::week
-              : days >= 28 && days <= 31 && month_begin(lo) == lo    ? BaseGrain::month
-              : days >= 365 && days <= 366 && civil(lo).month == 1   ? BaseGrain::year
-                                                                     : BaseGrain::span;
+      grain = days == 1                                            ? BaseGrain::day
+              : days == 2 && weekday_of(lo) == 5                   ? BaseGrain::weekend
+              : days == 7                                          ? BaseGrain::week
+              : days >= 28 && days <= 31 && month_begin(lo) == lo  ? BaseGrain::month
+              : days >= 365 && days <= 366 && civil(lo).month == 1 ? BaseGrain::year
+                                                                   : BaseGrain::span;
       return true;
     }
     if (rows().empty()) return false;
@@ -135,7 +142,7 @@ class FollowUpReader {
         return of_days(monday, monday + 6, Grain::week);
       }
       case Unit::weekend: {
-        const Day saturday = week_begin(from) + 5 + 7 * (by < 0 && weekday_of(from) < 5 ? n : n) ;
+        const Day saturday = week_begin(from) + 5 + 7 * (by < 0 && weekday_of(from) < 5 ? n : n);
         return of_days(saturday, saturday + 1, Grain::week);
       }
       case Unit::month: {
@@ -241,8 +248,10 @@ class FollowUpReader {
   std::optional<FollowUp> step_of_one(size_t i) {
     size_t j = article(i);
     int64_t v = 1;
-    if (const size_t k = number(j, v); k > j && is(k, Lex::session)) j = k;
-    else v = 1;
+    if (const size_t k = number(j, v); k > j && is(k, Lex::session))
+      j = k;
+    else
+      v = 1;
     const bool led = side(j) != 0 && (j > i || any_of(j, {"next", "previous", "following"})) &&
                      (said(j + 1, "one") || (is(j + 1, Lex::session) && t_[j + 1].value == 0 && !t_[j + 1].plural));
     if (led && clause_end(pointer(j + 2))) {
@@ -252,7 +261,8 @@ class FollowUpReader {
     // "and the next?", "the two before that"
     if (j > i && side(j) != 0 && clause_end(j + 1) && any_of(j, {"next", "previous", "following", "preceding"}))
       return carried_.empty() ? std::nullopt : std::optional(step(side(j), true));
-    if (const size_t k = number(j, v); k > j && j > i && any_of(k, {"before", "after"}) && k + 1 < pointer(k + 1) && clause_end(pointer(k + 1)))
+    if (const size_t k = number(j, v);
+        k > j && j > i && any_of(k, {"before", "after"}) && k + 1 < pointer(k + 1) && clause_end(pointer(k + 1)))
       return carried_.empty() ? std::optional(missing()) : std::optional(session_steps(side(k), v));
     v = 1;
     if (any_of(j, {"since", "until", "till"}) && said(j + 1, "then") && !carried_.empty()) return bounded_by_base(j);
@@ -305,7 +315,8 @@ class FollowUpReader {
     if (grain == BaseGrain::session || one) return step(by, true);
     FollowUp f = of_days(lo, hi, Grain::week);
     TimeConstraint& c = f.query.constraints[0];
-    c.ranges = {by < 0 ? TimeRange{kNoBegin, lo * kDaySeconds - 1} : TimeRange{(hi + int64_t{1}) * kDaySeconds, kNoEnd}};
+    c.ranges = {by < 0 ? TimeRange{kNoBegin, lo * kDaySeconds - 1}
+                       : TimeRange{(hi + int64_t{1}) * kDaySeconds, kNoEnd}};
     c.nothing = false;
     f.query.notes.push_back(fmt::format("'{} that' is taken as everything {} {}", by < 0 ? "before" : "after",
                                         by < 0 ? "before" : "after", date_text(by < 0 ? lo : hi)));
@@ -321,8 +332,10 @@ class FollowUpReader {
     if (!is(j, Lex::ordinal) && !last) return std::nullopt;
     size_t m = j + 1;
     int64_t many = 1;
-    if (const size_t k = number(m, many); k > m && !said(m, "one") && any_of(k, {"of"})) m = k;
-    else many = 1;
+    if (const size_t k = number(m, many); k > m && !said(m, "one") && any_of(k, {"of"}))
+      m = k;
+    else
+      many = 1;
     const bool one = said(m, "one") || said(m, "ones");
     if (one || (is(m, Lex::session) && t_[m].value == 0)) ++m;
     const bool of = said(m, "of") && any_of(m + 1, {"them", "those", "these", "that", "it"});
@@ -357,8 +370,8 @@ class FollowUpReader {
     BaseGrain grain;
     if ((u != Unit::week && u != Unit::month && u != Unit::year && u != Unit::weekend) || !days(lo, hi, grain))
       return std::nullopt;
-    const bool smaller = grain == BaseGrain::day || grain == BaseGrain::session || (u == Unit::month && hi - lo < 14) ||
-                         (u == Unit::year && hi - lo < 300);
+    const bool smaller = grain == BaseGrain::day || grain == BaseGrain::session ||
+                         (u == Unit::month && hi - lo < 14) || (u == Unit::year && hi - lo < 300);
     if (!smaller || (u == Unit::weekend && grain != BaseGrain::day)) return std::nullopt;
     return shifted(u, 0);
   }
@@ -397,7 +410,8 @@ class FollowUpReader {
     if (only(own_, {Axis::session}) && pointing && own_.constraints.size() == 1 && own_.constraints[0].counted)
       return met(own_);
     if (std::all_of(own_.constraints.begin(), own_.constraints.end(),
-                    [](const TimeConstraint& c) { return c.join == TimeJoin::except; }) && (short_one || pointing))
+                    [](const TimeConstraint& c) { return c.join == TimeJoin::except; }) &&
+        (short_one || pointing))
       return met(own_);
     if (short_one && own_.constraints.size() == 1 && own_.constraints[0].axis == Axis::date) return same_frame();
     return std::nullopt;
@@ -407,7 +421,7 @@ class FollowUpReader {
     for (size_t i = 0; i < n_; ++i)
       if (any_of(i, {"then", "same", "those", "these", "them"}) ||
           (any_of(i, {"that", "this"}) && (is(i + 1, Lex::unit) || is(i + 1, Lex::session) || is(i + 1, Lex::part) ||
-                                          any_of(i + 1, {"time", "date", "period", "occasion"}))))
+                                           any_of(i + 1, {"time", "date", "period", "occasion"}))))
         return true;
     return false;
   }

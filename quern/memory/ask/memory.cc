@@ -56,6 +56,16 @@ Json MemoryResult::json(int64_t conversation) const {
   Json p = plan.json(conversation);
   p.set("route", route_name(route));
   if (!topic.empty()) p.set("topic", topic);
+  if (route == Route::time || route == Route::both) {
+    Json runs = Json::array();
+    for (const auto& [lo, hi] : within) {
+      Json run = Json::array();
+      run.push(int64_t{lo}), run.push(int64_t{hi});
+      runs.push(std::move(run));
+    }
+    p.set("within", std::move(runs));
+  }
+  if (!reading.empty()) p.set("reading", reading);
   if (context_turn >= 0) p.set("context_turn", context_turn);
   j.set("plan", std::move(p));
   Json scored = Json::array();
@@ -261,6 +271,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   const Clock clock{.now = o.now, .semantics = o.semantics, .order = o.order};
   ReadQuestion read = read_question(question, o.context, {table_, speakers_, clock, o.asker});
   MemoryResult out;
+  if (read.text != question) out.reading = read.text;
   out.context_turn = read.context_turn, out.notes = std::move(read.notes);
   const auto who = read.speaker;
   const bool filtered = o.speaker_filter && who;
@@ -278,6 +289,12 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
                                           info_.id, sql_quoted(name))});
     rows.restricted = true;
   }
+  if (rows.restricted)
+    for (size_t i = 0; i < rows.rows.size(); ++i) {
+      const bool next = i > 0 && rows.rows[i] == rows.rows[i - 1] + 1;
+      if (!next) out.within.emplace_back(table_.response[rows.rows[i]], 0);
+      out.within.back().second = table_.response[rows.rows[i]];
+    }
   const bool timed = !read.time.empty() || !read.time.notes.empty();
   if (timed && !read.topic.words.empty()) drop_unheard(read.topic.words, out.notes);
   out.topic = read.topic.text();

@@ -68,8 +68,12 @@ struct MemoryResult {
   Route route = Route::neither;
   std::vector<int32_t> responses;  // of a time question: all rows, in order; of a topic: the k best, best first
   std::vector<RankedTurn> ranked;  // of a topic
+  // Every turn of the time and the speaker, whether a topic was ranked among them or not: runs of response numbers.
+  // Empty when neither restricts.
+  std::vector<std::pair<int32_t, int32_t>> within;
   Plan plan;
   std::string topic;
+  std::string reading;  // the question in plain English, when it was put into other words
   std::vector<std::string> notes;
   int64_t context_turn = -1;  // whose time was taken
   Json json(int64_t conversation) const;

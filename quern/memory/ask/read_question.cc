@@ -75,7 +75,7 @@ class QuestionReader {
   // 5/8 in German, French and Spanish is the fifth of August.
   DateOrder order_of(Language l) const {
     return l == Language::german || l == Language::french || l == Language::spanish ? DateOrder{.month_first = false}
-                                                                                   : f_.clock.order;
+                                                                                    : f_.clock.order;
   }
   // Each turn in its order, as a question of its own: one that names no time leaves the time as it was.
   Carried carried(const std::vector<ContextTurn>& context) const {

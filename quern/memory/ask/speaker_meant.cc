@@ -14,8 +14,7 @@ std::string lowered(std::string_view s) {
 }
 
 bool letter(std::string_view s, size_t i) {
-  return i < s.size() &&
-         (static_cast<unsigned char>(s[i]) >= 0x80 || std::isalnum(static_cast<unsigned char>(s[i])));
+  return i < s.size() && (static_cast<unsigned char>(s[i]) >= 0x80 || std::isalnum(static_cast<unsigned char>(s[i])));
 }
 
 // Where `name` stands as a word of its own, or with 's.
@@ -24,14 +23,13 @@ std::vector<size_t> places(const std::string& lower, const std::string& name) {
   if (name.empty()) return out;
   for (size_t at = lower.find(name); at != lower.npos; at = lower.find(name, at + 1))
     if ((at == 0 || !letter(lower, at - 1)) &&
-        (!letter(lower, at + name.size()) || (lower[at + name.size()] == 's' && !letter(lower, at + name.size() + 1))))
+        (!letter(lower, at + name.size()) ||
+         (lower[at + name.size()] == 's' && !letter(lower, at + name.size() + 1))))
       out.push_back(at);  // also "Adas"
   return out;
 }
 
-bool names(std::string_view text, std::string_view phrase) {
-  return !places(lowered(text), lowered(phrase)).empty();
-}
+bool names(std::string_view text, std::string_view phrase) { return !places(lowered(text), lowered(phrase)).empty(); }
 
 // The word in front of a place.
 std::string_view word_before(std::string_view s, size_t at) {
@@ -49,8 +47,9 @@ struct Mention {
 
 // Who is spoken to or of does not speak.
 bool spoken_to(std::string_view before) {
-  constexpr std::string_view kTo[] = {"to", "with", "about", "for", "at", "tell", "told", "telling", "answer", "answered",
-                                      "ask", "asked", "asking", "reply", "show", "give", "of", "text", "write", "message"};
+  constexpr std::string_view kTo[] = {"to",      "with",   "about",    "for",  "at",    "tell",   "told",
+                                      "telling", "answer", "answered", "ask",  "asked", "asking", "reply",
+                                      "show",    "give",   "of",       "text", "write", "message"};
   return std::find(std::begin(kTo), std::end(kTo), before) != std::end(kTo);
 }
 
@@ -65,7 +64,8 @@ std::optional<int32_t> one_who_speaks(const std::string& lower, std::vector<Ment
       if (between == " and " || between == " & " || between == ", " || between == "/" || between == " or ")
         return std::nullopt;
     }
-    if (i > 0 && found[i].begin == found[i - 1].end + 1 && lower[found[i - 1].end] == ' ') continue;  // hat Ada Ben erzählt
+    if (i > 0 && found[i].begin == found[i - 1].end + 1 && lower[found[i - 1].end] == ' ')
+      continue;  // hat Ada Ben erzählt
     if (spoken_to(word_before(lower, found[i].begin))) continue;
     if (who && *who != found[i].speaker) return std::nullopt;
     who = found[i].speaker;

@@ -50,9 +50,9 @@ bool RowSelector::as_labeled(const TimeConstraint& c, std::vector<TimeRange>& ra
     keep_if([&](size_t r) { return day_part(t_.local(r)) == today && t_.session[r] != last; });
     steps_.push_back({Column::date, false, {date_text(today)}, fmt::format("day = {}", today)});
     steps_.push_back({Column::session_index,
-                               true,
-                               {"1", std::to_string(last - 1)},
-                               fmt::format("session BETWEEN 1 AND {}", last - 1)});
+                      true,
+                      {"1", std::to_string(last - 1)},
+                      fmt::format("session BETWEEN 1 AND {}", last - 1)});
     return true;
   }
   return false;
@@ -155,7 +155,7 @@ void RowSelector::apply_dates(const TimeConstraint& c, std::vector<TimeRange> ra
     const std::vector<TimeRange> day = std::exchange(ranges, {hours});
     if (any_row(inside))
       notes_.push_back(fmt::format("nothing was said on {}: taken as {} times 24 hours",
-                                       date_text(day_part(day[0].lo)), c.argument));
+                                   date_text(day_part(day[0].lo)), c.argument));
     else
       ranges = day;
   }
@@ -177,9 +177,9 @@ void RowSelector::date_steps(const std::vector<TimeRange>& ranges) {
     s.values = {date_text(day_part(one.lo))}, s.sql = fmt::format("day = {}", day_part(one.lo));
     steps_.push_back(s);
     steps_.push_back({Column::time,
-                               true,
-                               {clock_text(second_part(one.lo)), clock_text(second_part(one.hi))},
-                               fmt::format("tod BETWEEN {} AND {}", second_part(one.lo), second_part(one.hi))});
+                      true,
+                      {clock_text(second_part(one.lo)), clock_text(second_part(one.hi))},
+                      fmt::format("tod BETWEEN {} AND {}", second_part(one.lo), second_part(one.hi))});
     return;
   }
   if (!whole) s.column = Column::date_time;
@@ -207,8 +207,7 @@ void RowSelector::recurring(const TimeConstraint& c) {
   const bool by_day = c.axis == Axis::weekday;
   keep_if([&](size_t r) {
     const int64_t v = by_day ? weekday_of(day_part(t_.local(r))) : second_part(t_.local(r));
-    return std::any_of(c.ranges.begin(), c.ranges.end(),
-                       [&](const TimeRange& x) { return v >= x.lo && v <= x.hi; });
+    return std::any_of(c.ranges.begin(), c.ranges.end(), [&](const TimeRange& x) { return v >= x.lo && v <= x.hi; });
   });
   PlanStep s{by_day ? Column::day_name : Column::time, !by_day, {}, ""};
   for (const TimeRange& r : c.ranges) {

@@ -38,7 +38,9 @@ void RowSelector::sessions_beside_date(const TimeConstraint& c) {
   std::vector<int32_t> later, earlier;
   for (size_t r = 0; r < n_; ++r) {
     const LocalSeconds at = t_.local(r);
-    std::vector<int32_t>* side = at >= c.argument && !c.from_end ? &later : at <= c.argument && c.from_end ? &earlier : nullptr;
+    std::vector<int32_t>* side = at >= c.argument && !c.from_end  ? &later
+                                 : at <= c.argument && c.from_end ? &earlier
+                                                                  : nullptr;
     if (side && (side->empty() || side->back() != t_.session[r])) side->push_back(t_.session[r]);
   }
   take_whole(pick(c, c.from_end ? earlier : later));
@@ -92,7 +94,8 @@ std::vector<int32_t> RowSelector::pick(const TimeConstraint& c, const std::vecto
   std::vector<int32_t> out;
   const int64_t n = static_cast<int64_t>(among.size());
   for (const TimeRange& r : c.ranges) {
-    if (r.lo < 0 && r.lo > kNoBegin && -r.lo <= n) out.push_back(among[static_cast<size_t>(n + r.lo)]);  // -1: the last
+    if (r.lo < 0 && r.lo > kNoBegin && -r.lo <= n)
+      out.push_back(among[static_cast<size_t>(n + r.lo)]);  // -1: the last
     for (int64_t k = std::max<int64_t>(r.lo, 1); k <= std::min(r.hi, n); ++k)
       out.push_back(among[static_cast<size_t>(c.from_end ? n - k : k - 1)]);
   }

@@ -13,20 +13,22 @@ namespace quern::memory {
 namespace {
 
 constexpr std::string_view kMendable[] = {
-    "january",   "february",  "march",      "april",        "june",          "july",       "august",      "september",
-    "october",   "november",  "december",   "monday",       "tuesday",       "wednesday",  "thursday",    "friday",
-    "saturday",  "sunday",    "yesterday",  "tomorrow",     "today",         "tonight",    "session",     "sessions",
-    "conversation", "conversations", "discussion", "discussions", "morning", "afternoon", "evening", "night",
-    "weekend",   "weekends",  "christmas",  "halloween",    "thanksgiving",  "easter",     "autumn",      "summer",
-    "winter",    "spring",    "month",      "months",       "weeks",         "years",      "hours",       "minutes",
-    "first",     "second",    "third",      "fourth",       "fifth",         "sixth",      "seventh",     "eighth",
-    "ninth",     "tenth",     "eleventh",   "twelfth",      "thirteenth",    "fourteenth", "fifteenth",   "sixteenth",
-    "seventeenth", "eighteenth", "nineteenth", "twentieth", "three",         "seven",      "eight",       "eleven",
-    "twelve",    "thirteen",  "fourteen",   "fifteen",      "sixteen",       "seventeen",  "eighteen",    "nineteen",
-    "twenty",    "thirty",    "forty",      "previous",     "between",       "through",    "message",     "messages",
-    "response",  "responses", "meeting",    "before",       "after",         "since",      "until",       "during",
-    "latest",    "recent",    "recently",   "lately",       "midnight",      "except",     "without",     "beginning",
-    "quarter",   "week",      "last"};
+    "january",   "february",     "march",      "april",        "june",          "july",       "august",
+    "september", "october",      "november",   "december",     "monday",        "tuesday",    "wednesday",
+    "thursday",  "friday",       "saturday",   "sunday",       "yesterday",     "tomorrow",   "today",
+    "tonight",   "session",      "sessions",   "conversation", "conversations", "discussion", "discussions",
+    "morning",   "afternoon",    "evening",    "night",        "weekend",       "weekends",   "christmas",
+    "halloween", "thanksgiving", "easter",     "autumn",       "summer",        "winter",     "spring",
+    "month",     "months",       "weeks",      "years",        "hours",         "minutes",    "first",
+    "second",    "third",        "fourth",     "fifth",        "sixth",         "seventh",    "eighth",
+    "ninth",     "tenth",        "eleventh",   "twelfth",      "thirteenth",    "fourteenth", "fifteenth",
+    "sixteenth", "seventeenth",  "eighteenth", "nineteenth",   "twentieth",     "three",      "seven",
+    "eight",     "eleven",       "twelve",     "thirteen",     "fourteen",      "fifteen",    "sixteen",
+    "seventeen", "eighteen",     "nineteen",   "twenty",       "thirty",        "forty",      "previous",
+    "between",   "through",      "message",    "messages",     "response",      "responses",  "meeting",
+    "before",    "after",        "since",      "until",        "during",        "latest",     "recent",
+    "recently",  "lately",       "midnight",   "except",       "without",       "beginning",  "quarter",
+    "week",      "last"};
 
 constexpr std::string_view kOwnWords =
     "adoring afters aine alter arch ast aster august's augusta auguste augusto autumns bast bays bear bears "
@@ -119,7 +121,8 @@ std::string_view mended_spelling(std::string_view lower) {
     if (lower.size() + 2 < name.size() || name.size() + 2 < lower.size()) continue;
     const bool swapped = lower.size() == name.size() && std::is_permutation(lower.begin(), lower.end(), name.begin());
     if (name.size() <= 5 && lower.size() == name.size() && !swapped) continue;
-    if (name.size() <= 4 && lower.size() != name.size() && !(lower.size() > name.size() && lower[0] == name[0])) continue;
+    if (name.size() <= 4 && lower.size() != name.size() && !(lower.size() > name.size() && lower[0] == name[0]))
+      continue;
     if (one_edit_apart(lower, name)) return name;
     if (best.empty() && name.size() >= 8 && lower[0] == name[0] && edits_between(lower, name, 2) <= 2) best = name;
   }

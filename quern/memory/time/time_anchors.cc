@@ -100,8 +100,8 @@ size_t TimeParser::session_beside_anchor(size_t i, TimeConstraint& out) const {
     if (is(j, Word::next) || is(j, Word::last) || is(j, Word::previous)) ++j;
   }
   const bool plural = is(j, Lex::session) && t_[j].plural && !many;
-  const bool noun = (is(j, Lex::session) && t_[j].value == 0) || (is(j, Word::one) && article) ||
-                    (is(j, Lex::session) && many);
+  const bool noun =
+      (is(j, Lex::session) && t_[j].value == 0) || (is(j, Word::one) && article) || (is(j, Lex::session) && many);
   if (!noun || n < 1 || n > 10'000) return 0;
   Side side = Side::before;
   const size_t behind = side_word(closely(j + 1), side);
@@ -148,9 +148,7 @@ size_t TimeParser::sessions_open_anchor(size_t i, TimeConstraint& out) const {
   if (counted_alone && !close) return 0;  // sessions_since has those
   out.axis = Axis::session, out.name = "session-beside-anchor", out.anchor = shared(std::move(anchor));
   const int64_t near = inside ? 0 : before ? -1 : 1;
-  out.ranges = {close    ? TimeRange{near, near}
-                : before ? TimeRange{kNoBegin, near}
-                         : TimeRange{near, kNoEnd}};
+  out.ranges = {close ? TimeRange{near, near} : before ? TimeRange{kNoBegin, near} : TimeRange{near, kNoEnd}};
   // "right after the first conversation, I mean in the next one"
   for (size_t m = end; m < n_ && m < end + 6; ++m)
     if ((is(m, Word::next) || is(m, Word::after) || is(m, Word::previous)) &&
@@ -181,9 +179,9 @@ size_t TimeParser::date_beside_anchor(size_t i, TimeConstraint& out) const {
   TimeQuery anchor;
   const size_t end = session_anchor(k, anchor);
   if (!end) return 0;
-  const bool session_named = std::any_of(anchor.constraints.begin(), anchor.constraints.end(), [](const auto& c) {
-    return c.axis == Axis::session;
-  }) || is(skip(k, Word::the), Lex::session) || is(skip(k, Word::our), Lex::session);
+  const bool session_named = std::any_of(anchor.constraints.begin(), anchor.constraints.end(),
+                                         [](const auto& c) { return c.axis == Axis::session; }) ||
+                             is(skip(k, Word::the), Lex::session) || is(skip(k, Word::our), Lex::session);
   if (!session_named) return 0;
   out.axis = Axis::date, out.name = "date-beside-anchor", out.anchor = shared(std::move(anchor));
   out.grain = u == Unit::day ? Grain::day : u == Unit::week ? Grain::week : Grain::month;

@@ -12,10 +12,10 @@ namespace {
 
 // "What did we go through this year?": the verb's own preposition, not the end of a span.
 bool goes_through(std::string_view word) {
-  static constexpr std::string_view verbs[] = {
-      "go",     "goes", "going", "gone",    "went",    "work",    "works",   "worked", "walk", "walked", "talk",
-      "talked", "run",  "ran",   "running", "working", "talking", "walking", "take",   "took", "taken",  "been",
-      "me",     "us",   "you",   "them",    "it"};
+  static constexpr std::string_view verbs[] = {"go",      "goes",    "going",   "gone",    "went",   "work", "works",
+                                               "worked",  "walk",    "walked",  "talk",    "talked", "run",  "ran",
+                                               "running", "working", "talking", "walking", "take",   "took", "taken",
+                                               "been",    "me",      "us",      "you",     "them",   "it"};
   return std::find(std::begin(verbs), std::end(verbs), word) != std::end(verbs);
 }
 
@@ -370,7 +370,8 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
 bool TimeParser::mentioned(size_t i) const {
   for (size_t back = i; back > 0 && i - back < 4 && !t_[back].starts;) {
     --back;
-    if (is(back, Word::mention) || is(back, Word::talk) || (is(back, Lex::session) && t_[back].value == 0)) return true;
+    if (is(back, Word::mention) || is(back, Word::talk) || (is(back, Lex::session) && t_[back].value == 0))
+      return true;
     if (!preposition(back) && !is(back, Word::as) && !is(back, Word::the)) break;
   }
   return false;
@@ -421,7 +422,8 @@ TimeQuery TimeParser::run() {
     c.mention = mentioned(i);
     if (std::string_view(c.name) == "clock-bare" && !c.ranges.empty())
       out_.notes.push_back(fmt::format("'{}' is taken as {} to {}", text_.substr(c.begin, c.end - c.begin),
-                                       clock_text(second_part(c.ranges[0].lo)), clock_text(second_part(c.ranges[0].hi))));
+                                       clock_text(second_part(c.ranges[0].lo)),
+                                       clock_text(second_part(c.ranges[0].hi))));
     std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(end), 1);
     if (i < except_until) {
       c.join = TimeJoin::except, except_until = 0, c.begin = t_[except_from].begin;

@@ -67,7 +67,8 @@ size_t TimeParser::clock_point(size_t i, ClockPoint& out) const {
   }
   const bool half = is(i, Word::half) && is(i + 1, Word::past) && hour_here(i + 2);
   const size_t q = skip(i, Word::a);
-  const bool quarter = is_unit(q, Unit::quarter) && (is(q + 1, Word::past) || is(q + 1, Word::to)) && hour_here(q + 2);
+  const bool quarter =
+      is_unit(q, Unit::quarter) && (is(q + 1, Word::past) || is(q + 1, Word::to)) && hour_here(q + 2);
   if (half || quarter) {
     const size_t hour = half ? i + 2 : q + 2;
     out.at = t_[hour].value * kHour + (half ? 1800 : is(q + 1, Word::past) ? 900 : -900);
@@ -133,7 +134,8 @@ size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
   const bool from = is(j, Word::from);
   const bool after = is(j, Word::after) || is(j, Word::since) || is(j, Word::past) || phrase(j, "later than") || from;
   const bool before = is(j, Word::before) || is(j, Word::until) || phrase(j, "earlier than") || phrase(j, "prior to");
-  const bool around = is(j, Word::around) || said(j, "towards") || said(j, "toward") || said(j, "near") || said(j, "circa");
+  const bool around =
+      is(j, Word::around) || said(j, "towards") || said(j, "toward") || said(j, "near") || said(j, "circa");
   const bool at = is(j, Word::at);
   if (!after && !before && !around && !at) return 0;
   j += phrase(j, "later than") || phrase(j, "earlier than") || phrase(j, "prior to") ? 2 : 1;
@@ -143,7 +145,8 @@ size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
   size_t end = clock_point(j, p);
   if (!end || (p.alone && (is(i, Word::since) || is(i, Word::past) || !counts_nothing(end)))) return 0;
   if (from) {
-    if (!is(end, Word::onward) && !(is(end, Word::on) && (sentence_end(end + 1) || is(end + 1, Word::onward)))) return 0;
+    if (!is(end, Word::onward) && !(is(end, Word::on) && (sentence_end(end + 1) || is(end + 1, Word::onward))))
+      return 0;
     end += is(end, Word::on) && is(end + 1, Word::onward) ? 2 : 1;
   }
   guessed = p.bare;
@@ -164,7 +167,8 @@ size_t TimeParser::clock_clause(size_t i, TimeConstraint& out) const {
   bool guessed = false;
   size_t end = clock_time(i, lo, hi, guessed);
   if (end) {
-    out.axis = Axis::clock, out.ranges = {{lo, hi}}, out.grain = Grain::part, out.name = guessed ? "clock-bare" : "clock";
+    out.axis = Axis::clock, out.ranges = {{lo, hi}}, out.grain = Grain::part,
+    out.name = guessed ? "clock-bare" : "clock";
     return end;
   }
   // "in the morning" with the day said elsewhere

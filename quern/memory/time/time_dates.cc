@@ -165,7 +165,8 @@ size_t TimeParser::day_of_month(size_t i, Period& out) const {
                      is(j, Word::or_) || dash(j);
   const size_t other = dash(j) ? j : j + 1;
   const bool counts_nothing =
-      sentence_end(j) || is(j, Word::we) || said(j, "did") || said(j, "was") ||
+      sentence_end(j) || is(j, Word::we) || is(j, Word::talk) || is(j, Word::mention) || said(j, "did") ||
+      said(j, "was") ||
       (joins && (is(other, Word::the) || is(other, Lex::ordinal) || is(other, Lex::number) || is(other, Lex::month)));
   if (!counts_nothing) return 0;
   Day month = month_begin(today_);

@@ -13,45 +13,46 @@ namespace quern::memory {
 namespace {
 
 constexpr std::string_view kExceptions[] = {"with the exception of",
-                                                          "leaving out",
-                                                          "leaving aside",
-                                                          "leave out",
-                                                          "apart from",
-                                                          "aside from",
-                                                          "other than",
-                                                          "not counting",
-                                                          "not including",
-                                                          "outside of",
-                                                          "save for",
-                                                          "but not",
-                                                          "just not",
-                                                          "only not",
-                                                          "though not",
-                                                          "except for",
-                                                          "except",
-                                                          "excepting",
-                                                          "excluding",
-                                                          "exclude",
-                                                          "besides",
-                                                          "barring",
-                                                          "minus",
-                                                          "without",
-                                                          "omitting",
-                                                          "ignoring",
-                                                          "skipping",
-                                                          "disregarding",
-                                                          "outside",
-                                                          "neither",
-                                                          "nor",
-                                                          "skip",
-                                                          "not"};
+                                            "leaving out",
+                                            "leaving aside",
+                                            "leave out",
+                                            "apart from",
+                                            "aside from",
+                                            "other than",
+                                            "not counting",
+                                            "not including",
+                                            "outside of",
+                                            "save for",
+                                            "but not",
+                                            "just not",
+                                            "only not",
+                                            "though not",
+                                            "except for",
+                                            "except",
+                                            "excepting",
+                                            "excluding",
+                                            "exclude",
+                                            "besides",
+                                            "barring",
+                                            "minus",
+                                            "without",
+                                            "omitting",
+                                            "ignoring",
+                                            "skipping",
+                                            "disregarding",
+                                            "outside",
+                                            "neither",
+                                            "nor",
+                                            "skip",
+                                            "not"};
 
 // Between two phrases of time: they are alternatives when one of these stands there and nothing but small words.
 constexpr std::string_view kUniting[] = {"and", "or", "versus", "vs", "plus", "with", "against", "&", "then", "also"};
-constexpr std::string_view kSmall[] = {"the",    "one",     "in",   "on",   "of",      "at",   "our",     "as",   "well",
-                                       "either", "both",    "from", "to",   "that",    "this", "those",   "those", "then",
-                                       "also",   "compared", "during", "again", "maybe", "perhaps", "together", "along", "i",
-                                       "mean",   "ones",    "we",   "had",  "different", "differ", "differed", "by", "it", "so"};
+constexpr std::string_view kSmall[] = {
+    "the",    "one",       "in",     "on",       "of",       "at",    "our",   "as",   "well", "either",
+    "both",   "from",      "to",     "that",     "this",     "those", "those", "then", "also", "compared",
+    "during", "again",     "maybe",  "perhaps",  "together", "along", "i",     "mean", "ones", "we",
+    "had",    "different", "differ", "differed", "by",       "it",    "so"};
 
 bool among(std::string_view w, std::span<const std::string_view> list) {
   return std::find(list.begin(), list.end(), w) != list.end();
@@ -82,8 +83,8 @@ size_t TimeParser::exception_word(size_t i) const {
   if (is(i, Word::but) && i > 0 && !is(i + 1, Word::before) && !is(i + 1, Word::after) && !is(i + 1, Word::since) &&
       !is(i + 1, Word::until))
     for (size_t back = i; back > 0 && i - back < 6 && !t_[back].starts;)
-      if (const std::string_view w = w_.spelling(--back); w == "all" || w == "every" || w == "everything" ||
-                                                          w == "anything" || w == "any" || w == "each")
+      if (const std::string_view w = w_.spelling(--back);
+          w == "all" || w == "every" || w == "everything" || w == "anything" || w == "any" || w == "each")
         return i + 1;
   return 0;
 }
@@ -96,7 +97,8 @@ bool TimeParser::united(size_t from, size_t to) {
   for (size_t k = from; k < to; ++k) {
     const std::string_view w = w_.spelling(k);
     conjoined_ |= w == "and" || w == "or" || w == "nor";
-    if (among(w, kUniting) || (w == "from" && begin < to && differing_) || (w == "to" && comparing_)) joined = true;
+    if (among(w, kUniting) || (w == "from" && begin < to && differing_) || (w == "to" && comparing_))
+      joined = true;
     else if (!among(w, kSmall) && !is(k, Lex::session) && t_[k].word != Word::every)
       return false;
   }
@@ -105,10 +107,9 @@ bool TimeParser::united(size_t from, size_t to) {
 
 // "on Monday, I mean Tuesday": what stands between takes back what was said.
 bool TimeParser::corrected(size_t from, size_t to) const {
-  static constexpr std::string_view kCorrections[] = {"i mean",    "i meant",  "or rather", "make that", "no wait",
-                                                      "wait no",   "that is",  "i e",       "ie",        "meaning",
-                                                      "actually",  "sorry",    "correction", "so on",    "so",
-                                                      "i.e",       "namely"};
+  static constexpr std::string_view kCorrections[] = {
+      "i mean",  "i meant",  "or rather", "make that",  "no wait", "wait no", "that is", "i e",   "ie",
+      "meaning", "actually", "sorry",     "correction", "so on",   "so",      "i.e",     "namely"};
   for (size_t k = from; k < to + 1 && k < n_; ++k)
     for (const std::string_view words : kCorrections)
       if (const size_t end = phrase(k, words); end && (words != "so" || end >= to) && end <= to + 1) return true;
@@ -122,7 +123,8 @@ size_t TimeParser::contrasted(size_t i, TimeConstraint& out) const {
   const size_t j = skip(i, Word::the);
   if (last.axis != Axis::date || last.ranges.size() != 1 || j == i || !is(j, Lex::unit) || t_[j].plural) return 0;
   const bool before = is(j + 1, Word::before);
-  if ((!before && !is(j + 1, Word::after)) || !(sentence_end(j + 2) || is(j + 2, Word::that) || said(j + 2, "it"))) return 0;
+  if ((!before && !is(j + 1, Word::after)) || !(sentence_end(j + 2) || is(j + 2, Word::that) || said(j + 2, "it")))
+    return 0;
   const Day from = day_part(before ? last.ranges[0].lo : last.ranges[0].hi);
   const int step = before ? -1 : 1;
   Period p;
@@ -174,7 +176,8 @@ void settle_frames(TimeQuery& q) {
         d = lo + (weekday_of(mine) - weekday_of(lo) + 7) % 7;
       else
         continue;
-      if (d >= lo && d <= hi) c.ranges[0] = {d * kDaySeconds, (d + int64_t{1}) * kDaySeconds - 1}, c.rule = TimeRule::plain;
+      if (d >= lo && d <= hi)
+        c.ranges[0] = {d * kDaySeconds, (d + int64_t{1}) * kDaySeconds - 1}, c.rule = TimeRule::plain;
     }
   }
 }
@@ -191,14 +194,18 @@ void TimeParser::join_in(TimeConstraint&& c, bool unite) {
     return;
   }
   const bool plain = !c.anchor && !last->anchor && !c.ranges.empty() && !last->ranges.empty();
-  const bool counted_alike = c.from_end == last->from_end && c.counted == last->counted && c.numbered == last->numbered;
-  const bool both_closed = !plain || c.axis != Axis::date || (c.ranges[0].lo != kNoBegin && c.ranges[0].hi != kNoEnd &&
-                                                    last->ranges[0].lo != kNoBegin && last->ranges[0].hi != kNoEnd);
-  if (c.axis == last->axis && plain && counted_alike && both_closed && std::string_view(c.name) != "session-beside-date") {
-    const bool overlap = c.axis == Axis::date && std::any_of(c.ranges.begin(), c.ranges.end(), [&](const TimeRange& a) {
-      return std::any_of(last->ranges.begin(), last->ranges.end(),
-                         [&](const TimeRange& b) { return a.lo <= b.hi && b.lo <= a.hi; });
-    });
+  const bool counted_alike =
+      c.from_end == last->from_end && c.counted == last->counted && c.numbered == last->numbered;
+  const bool both_closed = !plain || c.axis != Axis::date ||
+                           (c.ranges[0].lo != kNoBegin && c.ranges[0].hi != kNoEnd &&
+                            last->ranges[0].lo != kNoBegin && last->ranges[0].hi != kNoEnd);
+  if (c.axis == last->axis && plain && counted_alike && both_closed &&
+      std::string_view(c.name) != "session-beside-date") {
+    const bool overlap =
+        c.axis == Axis::date && std::any_of(c.ranges.begin(), c.ranges.end(), [&](const TimeRange& a) {
+          return std::any_of(last->ranges.begin(), last->ranges.end(),
+                             [&](const TimeRange& b) { return a.lo <= b.hi && b.lo <= a.hi; });
+        });
     if (!overlap) {
       last->ranges.insert(last->ranges.end(), c.ranges.begin(), c.ranges.end());
       last->rule = TimeRule::plain, last->absolute &= c.absolute, last->end = c.end;
@@ -207,7 +214,8 @@ void TimeParser::join_in(TimeConstraint&& c, bool unite) {
   }
   if (c.axis == Axis::session || c.axis == Axis::response) {
     const bool counts = c.axis == Axis::session || last->axis == Axis::response;
-    const bool has_own = std::any_of(all.begin(), all.end(), [&](const TimeConstraint& x) { return x.axis == c.axis; });
+    const bool has_own =
+        std::any_of(all.begin(), all.end(), [&](const TimeConstraint& x) { return x.axis == c.axis; });
     if (counts && has_own) c.join = TimeJoin::unite;
   }
   all.push_back(std::move(c));

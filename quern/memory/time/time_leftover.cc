@@ -10,19 +10,29 @@ namespace quern::memory {
 namespace {
 
 // Words of time that the lexicon has no kind for, or that it knows as something else.
-constexpr std::string_view kTimely[] = {
-    "o'clock", "oclock",   "dawn",     "dusk",      "sunrise",  "sunset",    "breakfast", "lunch",    "dinner",
-    "bedtime", "daily",    "weekly",   "monthly",   "yearly",   "annual",    "hourly",    "nightly",  "overnight",
-    "century", "centuries", "era",     "semester",  "term",     "trimester", "moment",    "meanwhile", "afterwards",
-    "afterward", "beforehand", "formerly", "anymore", "simultaneously", "ante", "weekdays", "weekday", "workday",
-    "workdays", "bank", "eve", "twice", "fourths", "thirds", "intervening", "consecutive", "alternate",
-    "alternating", "odd", "even", "earliest", "longest", "shortest", "antepenultimate", "fortnightly", "biweekly",
-    "lunar", "solstice", "equinox", "advent", "lent", "ramadan", "diwali", "hanukkah", "eid", "passover", "whitsun",
-    "pentecost", "carnival", "epiphany", "midsummer", "yom", "purim", "holi", "vacation", "holidays"};
+constexpr std::string_view kTimely[] = {"o'clock",     "oclock",      "dawn",        "dusk",
+                                        "sunrise",     "sunset",      "breakfast",   "lunch",
+                                        "dinner",      "bedtime",     "daily",       "weekly",
+                                        "monthly",     "yearly",      "annual",      "hourly",
+                                        "nightly",     "overnight",   "century",     "centuries",
+                                        "era",         "semester",    "term",        "trimester",
+                                        "moment",      "meanwhile",   "afterwards",  "afterward",
+                                        "beforehand",  "formerly",    "anymore",     "simultaneously",
+                                        "ante",        "weekdays",    "weekday",     "workday",
+                                        "workdays",    "bank",        "eve",         "twice",
+                                        "fourths",     "thirds",      "intervening", "consecutive",
+                                        "alternate",   "alternating", "odd",         "even",
+                                        "earliest",    "longest",     "shortest",    "antepenultimate",
+                                        "fortnightly", "biweekly",    "lunar",       "solstice",
+                                        "equinox",     "advent",      "lent",        "ramadan",
+                                        "diwali",      "hanukkah",    "eid",         "passover",
+                                        "whitsun",     "pentecost",   "carnival",    "epiphany",
+                                        "midsummer",   "yom",         "purim",       "holi",
+                                        "vacation",    "holidays"};
 
-constexpr std::string_view kExcepting[] = {"except",   "excepting", "excluding", "exclude", "without", "besides",
-                                           "barring",  "omitting",  "skipping",  "minus",   "outside", "unless",
-                                           "neither",  "nor",       "not",       "only",    "other"};
+constexpr std::string_view kExcepting[] = {"except",  "excepting", "excluding", "exclude", "without", "besides",
+                                           "barring", "omitting",  "skipping",  "minus",   "outside", "unless",
+                                           "neither", "nor",       "not",       "only",    "other"};
 
 bool among(std::string_view w, std::span<const std::string_view> list) {
   return std::find(list.begin(), list.end(), w) != list.end();
@@ -106,7 +116,8 @@ void TimeParser::leftover(const std::vector<uint8_t>& used) {
   for (size_t i = 0; i < n_; ++i)
     if (used[i] != 1) kinds[i] = used[i] == 2 ? Timely::yes : timely(t_[i], w_.spelling(i));
   for (size_t i = 0; i < n_; ++i)  // chats are of no time by themselves
-    if (kinds[i] == Timely::beside && t_[i].lex == Lex::session && !(i > 0 && (is(i - 1, Lex::number) || is(i - 1, Lex::ordinal))))
+    if (kinds[i] == Timely::beside && t_[i].lex == Lex::session &&
+        !(i > 0 && (is(i - 1, Lex::number) || is(i - 1, Lex::ordinal))))
       kinds[i] = Timely::no;
   const bool timed = !out_.constraints.empty();
   auto sure = [&](size_t i) {
@@ -118,7 +129,8 @@ void TimeParser::leftover(const std::vector<uint8_t>& used) {
     if (kinds[i] == Timely::beside) {
       bool near = timed;
       for (size_t back = 1; back <= 2 && !near; ++back)
-        near = (i >= back && sure(i - back)) || sure(i + back) || (i + back < n_ && kinds[i + back] == Timely::beside);
+        near =
+            (i >= back && sure(i - back)) || sure(i + back) || (i + back < n_ && kinds[i + back] == Timely::beside);
       if (!near) {
         const bool pointed = i > 0 && (is(i - 1, Word::that) || is(i - 1, Word::this_) || said(i - 1, "same"));
         if (!pointed && t_[i].lex != Lex::session) out_.faint.emplace_back(w_.spelling(i));

@@ -191,7 +191,7 @@ class TimeParser {
   size_t n_;
   Clock clock_;
   Day today_;
-  size_t first_session_ = SIZE_MAX;          // token that names a session: later "one" may mean another
+  size_t first_session_ = SIZE_MAX;  // token that names a session: later "one" may mean another
   bool ahead_of_now_ = false, conjoined_ = false, excepting_ = false;
   bool differing_ = false, comparing_ = false;  // "how does X differ from Y", "compare X to Y"
   TimeQuery out_;

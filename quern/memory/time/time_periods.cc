@@ -446,7 +446,8 @@ size_t TimeParser::with_part(size_t i, Period& p) const {
   int32_t lo, hi;
   bool guessed = false;
   if (const size_t end = clock_time(i, lo, hi, guessed)) {
-    p.lo = d * kDaySeconds + lo, p.hi = d * kDaySeconds + hi, p.grain = Grain::part, p.name = guessed ? "clock-bare" : "clock";
+    p.lo = d * kDaySeconds + lo, p.hi = d * kDaySeconds + hi, p.grain = Grain::part,
+    p.name = guessed ? "clock-bare" : "clock";
     p.rule = TimeRule::plain;
     return end;
   }

@@ -49,13 +49,13 @@ struct TimeConstraint {
   int64_t argument = 0;  // days ago; the weekday
   // Sessions and responses are counted: from_end 0 means numbers from the front (1 is the first); else the last is 1.
   bool from_end = false;
-  bool counted = false;         // an ordinal, which other constraints may restrict ("the third chat in May")
-  bool numbered = false;        // responses: numbers as they are stored, from 0
-  bool absolute = false;        // names a date of its own, whatever the clock says
-  bool year_said = false;       // of a date or month, by itself
-  bool mention = false;         // introduced by "as mentioned on", "according to the conversation on"
-  bool soft = false;            // "earlier this morning": the day, when the part of it holds nothing
-  bool nothing = false;         // lies ahead of now, or does not exist: no row
+  bool counted = false;    // an ordinal, which other constraints may restrict ("the third chat in May")
+  bool numbered = false;   // responses: numbers as they are stored, from 0
+  bool absolute = false;   // names a date of its own, whatever the clock says
+  bool year_said = false;  // of a date or month, by itself
+  bool mention = false;    // introduced by "as mentioned on", "according to the conversation on"
+  bool soft = false;       // "earlier this morning": the day, when the part of it holds nothing
+  bool nothing = false;    // lies ahead of now, or does not exist: no row
   // "the chat before the one on 6 May", "the day after our third chat": ranges are steps from what it selects, -1 the
   // one before; on the axis of dates in units of `grain`.
   std::shared_ptr<const TimeQuery> anchor;
@@ -65,10 +65,11 @@ struct TimeConstraint {
 
 struct TimeQuery {
   std::vector<TimeConstraint> constraints;
-  std::vector<std::string> notes;  // what could not be meant ("there is no 31 February"), what was guessed
+  std::vector<std::string> notes;   // what could not be meant ("there is no 31 February"), what was guessed
   std::vector<std::string> unread;  // words of time that no rule used, as they stand
-  std::vector<std::string> faint;   // others that may be such, in a question that names no time: "day", "before", "two"
-  int64_t tries = 0;               // to read a number, an ordinal or a period somewhere: the work that it was
+  std::vector<std::string>
+      faint;          // others that may be such, in a question that names no time: "day", "before", "two"
+  int64_t tries = 0;  // to read a number, an ordinal or a period somewhere: the work that it was
   bool empty() const { return constraints.empty(); }
 };
 

@@ -30,7 +30,8 @@ size_t TimeParser::session_range(size_t i, TimeConstraint& out) const {
 // "to", "up to", "through", a dash; "and" after "between" and "from"
 size_t TimeParser::session_through(size_t k, Word opening) const {
   if (is(k, Word::up) && is(k + 1, Word::to)) return k + 2;
-  if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until) || (is(k, Word::and_) && opening != Word::over && !differing_ && !comparing_))
+  if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until) ||
+      (is(k, Word::and_) && opening != Word::over && !differing_ && !comparing_))
     return k + 1;
   return dash(k) ? k : 0;
 }

@@ -12,10 +12,12 @@ size_t TimeParser::session_noun(size_t i) const {
   size_t j = i;
   // "every session but the first", "our first session and our last": the noun is left out
   const bool place = i > 0 && i <= n_ && (t_[i - 1].lex == Lex::ordinal || t_[i - 1].word == Word::last);
-  if (place && first_session_ < i && !t_[i - 1].digits && (sentence_end(i) || is(i, Word::and_) || is(i, Word::or_)) && i >= 2 &&
+  if (place && first_session_ < i && !t_[i - 1].digits &&
+      (sentence_end(i) || is(i, Word::and_) || is(i, Word::or_)) && i >= 2 &&
       (is(i - 2, Word::the) || is(i - 2, Word::our)))
     return i;
-  if ((is(i, Word::one) || said(i, "ones")) && first_session_ < i && !is(i + 1, Lex::unit) && !is(i + 1, Lex::session))
+  if ((is(i, Word::one) || said(i, "ones")) && first_session_ < i && !is(i + 1, Lex::unit) &&
+      !is(i + 1, Lex::session))
     return i + 1;
   while (is(j, Word::ever) || is(j, Word::very) || said(j, "actual") || said(j, "long") || said(j, "little") ||
          said(j, "full") || said(j, "proper") || said(j, "whole") || said(j, "entire") || said(j, "real") ||

@@ -13,19 +13,40 @@ struct VagueTime {
   std::string_view words;
   int from, to;  // days ago
 };
-constexpr VagueTime kVague[] = {
-    {"the other day", 7, 2},          {"other day", 7, 2},          {"the other night", 7, 2},
-    {"the other week", 21, 7},        {"the other evening", 7, 2},  {"the other morning", 7, 2},
-    {"recently", 14, 0},              {"lately", 14, 0},            {"of late", 14, 0},
-    {"these days", 14, 0},            {"as of late", 14, 0},        {"in recent days", 7, 0},
-    {"the last while", 30, 0},        {"in recent weeks", 35, 0},   {"recent days", 7, 0},
-    {"recent weeks", 35, 0},          {"recent months", 155, 0},    {"the past few days", 5, 0},
-    {"a while ago", 180, 14},         {"a while back", 180, 14},    {"some time ago", 180, 14},
-    {"sometime ago", 180, 14},        {"ages ago", 3650, 180},      {"a long time ago", 3650, 180},
-    {"not long ago", 21, 1},          {"a short while ago", 3, 0},  {"a little while ago", 21, 1},
-    {"a long while ago", 3650, 180},  {"long ago", 3650, 180},      {"the last little while", 21, 0},
-    {"a day or two ago", 2, 1},       {"a week or two ago", 20, 7}, {"a month or two ago", 62, 30},
-    {"in the last little while", 21, 0}};
+constexpr VagueTime kVague[] = {{"the other day", 7, 2},
+                                {"other day", 7, 2},
+                                {"the other night", 7, 2},
+                                {"the other week", 21, 7},
+                                {"the other evening", 7, 2},
+                                {"the other morning", 7, 2},
+                                {"recently", 14, 0},
+                                {"lately", 14, 0},
+                                {"of late", 14, 0},
+                                {"these days", 14, 0},
+                                {"as of late", 14, 0},
+                                {"in recent days", 7, 0},
+                                {"the last while", 30, 0},
+                                {"in recent weeks", 35, 0},
+                                {"recent days", 7, 0},
+                                {"recent weeks", 35, 0},
+                                {"recent months", 155, 0},
+                                {"the past few days", 5, 0},
+                                {"a while ago", 180, 14},
+                                {"a while back", 180, 14},
+                                {"some time ago", 180, 14},
+                                {"sometime ago", 180, 14},
+                                {"ages ago", 3650, 180},
+                                {"a long time ago", 3650, 180},
+                                {"not long ago", 21, 1},
+                                {"a short while ago", 3, 0},
+                                {"a little while ago", 21, 1},
+                                {"a long while ago", 3650, 180},
+                                {"long ago", 3650, 180},
+                                {"the last little while", 21, 0},
+                                {"a day or two ago", 2, 1},
+                                {"a week or two ago", 20, 7},
+                                {"a month or two ago", 62, 30},
+                                {"in the last little while", 21, 0}};
 
 // "recently" is one of "the most recently", "how recently", and "late of" of nothing.
 bool asked_of(std::string_view before) { return before == "most" || before == "how" || before == "more"; }
@@ -53,7 +74,8 @@ size_t TimeParser::vague(size_t i, TimeConstraint& out) {
   const bool some = is(j, Word::few) || is(j, Word::several) || said(j, "some");
   if (!some) return 0;
   j = skip(j + 1, Word::of);
-  if (!is(j, Lex::unit) || !t_[j].plural || !(is(j + 1, Word::ago) || is(j + 1, Word::back) || is(j + 1, Word::earlier)))
+  if (!is(j, Lex::unit) || !t_[j].plural ||
+      !(is(j + 1, Word::ago) || is(j + 1, Word::back) || is(j + 1, Word::earlier)))
     return 0;
   switch (static_cast<Unit>(t_[j].value)) {
     case Unit::day:
@@ -84,9 +106,10 @@ size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
         return today_ - static_cast<Day>(some);
     }
   };
-  auto unit_here = [&](size_t k) { return is(k, Lex::unit) && t_[k].value >= static_cast<int32_t>(Unit::day) &&
-                                          t_[k].value <= static_cast<int32_t>(Unit::year) &&
-                                          t_[k].value != static_cast<int32_t>(Unit::weekend); };
+  auto unit_here = [&](size_t k) {
+    return is(k, Lex::unit) && t_[k].value >= static_cast<int32_t>(Unit::day) &&
+           t_[k].value <= static_cast<int32_t>(Unit::year) && t_[k].value != static_cast<int32_t>(Unit::weekend);
+  };
   int64_t a = 0, b = 0;
   const bool starts = i < n_ && t_[i].starts;  // "what did we go over a week ago?" has another over
   const bool more = phrase(i, "more than") || (starts && phrase(i, "over")) || phrase(i, "longer than");
@@ -120,8 +143,9 @@ size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
 
 // The first thing Ada said, the last three things they wrote: turns. "The last thing we talked about" is none.
 size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
-  static constexpr std::string_view verbs[] = {"said", "say", "says", "wrote", "write", "told", "sent", "posted",
-                                               "texted", "typed", "written", "mentioned", "asked", "replied", "answered"};
+  static constexpr std::string_view verbs[] = {"said",    "say",       "says",   "wrote",   "write",
+                                               "told",    "sent",      "posted", "texted",  "typed",
+                                               "written", "mentioned", "asked",  "replied", "answered"};
   size_t j = i;
   while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;
   int64_t v = 1;
@@ -136,8 +160,10 @@ size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
   }
   const bool nth = !from_end && v != 1;
   int64_t many = v;
-  if (const size_t c = count(j, many); c && !is(j, Word::a) && !nth) j = c;
-  else many = from_end ? 1 : v;
+  if (const size_t c = count(j, many); c && !is(j, Word::a) && !nth)
+    j = c;
+  else
+    many = from_end ? 1 : v;
   if (!said(j, "thing") && !said(j, "things") && !said(j, "words") && !said(j, "word") && !said(j, "sentence") &&
       !said(j, "sentences") && !said(j, "remark") && !said(j, "statement"))
     return 0;

@@ -73,14 +73,15 @@ constexpr std::string_view kOfTalking =
 
 // Of those, the ones that are also what somebody does: a question about one speaker may mean them.
 constexpr std::string_view kAlsoDone[] = {
-    "run",     "ran",     "running", "walk",  "walked",  "walking", "read",   "reading", "write",
-    "wrote",   "written", "writing", "start", "started", "begin",   "began",  "finish",  "finished",
-    "make",    "made",    "making",  "take",  "took",    "spend",   "spent",  "enjoy",   "enjoyed",
-    "meeting", "call",    "contact", "name",  "names",   "plate",   "record", "report",  "help",
-    "try",     "tried",   "trying",  "stress", "stressing", "consider", "considered", "considering", "suggest",
-    "suggested", "recommend", "propose", "plan", "planned", "plans", "decide", "decided", "promise", "promised",
-    "invite",  "invited", "complain", "complained", "worry", "worrying", "excited", "brainstorm", "brainstorming",
-    "special", "involve", "involved"};
+    "run",       "ran",      "running",    "walk",        "walked",   "walking",   "read",       "reading",
+    "write",     "wrote",    "written",    "writing",     "start",    "started",   "begin",      "began",
+    "finish",    "finished", "make",       "made",        "making",   "take",      "took",       "spend",
+    "spent",     "enjoy",    "enjoyed",    "meeting",     "call",     "contact",   "name",       "names",
+    "plate",     "record",   "report",     "help",        "try",      "tried",     "trying",     "stress",
+    "stressing", "consider", "considered", "considering", "suggest",  "suggested", "recommend",  "propose",
+    "plan",      "planned",  "plans",      "decide",      "decided",  "promise",   "promised",   "invite",
+    "invited",   "complain", "complained", "worry",       "worrying", "excited",   "brainstorm", "brainstorming",
+    "special",   "involve",  "involved"};
 
 const std::unordered_set<std::string>& of_talking() {
   static const auto* const set = [] {

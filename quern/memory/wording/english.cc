@@ -13,11 +13,13 @@ namespace {
 
 constexpr std::string_view kChat =
     "lst=last las=last lats=last lasst=last nxt=next prev=previous prevs=previous yday=yesterday ystrday=yesterday "
-    "yest=yesterday ystd=yesterday yestrday=yesterday ydays=yesterday's yesterdays=yesterday's todays=today's tonights=tonight's tmrw=tomorrow tmr=tomorrow 2moro=tomorrow "
+    "yest=yesterday ystd=yesterday yestrday=yesterday ydays=yesterday's yesterdays=yesterday's todays=today's "
+    "tonights=tonight's tmrw=tomorrow tmr=tomorrow 2moro=tomorrow "
     "2morrow=tomorrow tomoz=tomorrow tmw=tomorrow 2day=today 2nite=tonight tonite=tonight nite=night nites=nights "
     "lastnite=last+night morn=morning mornin=morning mrng=morning aft=afternoon arvo=afternoon aftn=afternoon "
     "evng=evening wk=week wks=weeks wkend=weekend wknd=weekend wkends=weekends wknds=weekends weeknd=weekend "
-    "mth=month mths=months mnth=month mnths=months mo=month mos=months yr=year yrs=years hr=hour hrs=hours mins=minutes "
+    "mth=month mths=months mnth=month mnths=months mo=month mos=months yr=year yrs=years hr=hour hrs=hours "
+    "mins=minutes "
     "dys=days abt=about bout=about b4=before bfore=before befor=before aftr=after btwn=between btween=between "
     "betw=between b/w=between thru=through til=until till=until untill=until frm=from w/=with w=with n=and nd=and "
     "&=and u=you ur=your r=are wut=what wat=what wot=what whut=what wht=what whats=what's wuts=what's wats=what's "
@@ -25,10 +27,12 @@ constexpr std::string_view kChat =
     "pls=please plse=please convo=conversation convos=conversations conv=conversation sesh=session seshes=sessions "
     "sess=session msg=message msgs=messages mssg=message mssgs=messages cht=chat happend=happened happnd=happened "
     "sed=said sayed=said sez=says tlk=talk tlked=talked talkd=talked discus=discuss discused=discussed "
-    "disscuss=discuss disscussed=discussed 1st=first 2nd=second 3rd=third frst=first fist=first frist=first scnd=second "
+    "disscuss=discuss disscussed=discussed 1st=first 2nd=second 3rd=third frst=first fist=first frist=first "
+    "scnd=second "
     "secnd=second thrd=third thirdly=third forth=fourth fith=fifth fiv=five thre=three twelv=twelve ninteen=nineteen "
     "fourty=forty begining=beginning mid-=mid everythin=everything anythin=anything somethin=something sth=something "
-    "smth=something summat=something bc=because rn=now atm=now lemme=let+me gimme=give+me wanna=want+to gonna=going+to "
+    "smth=something summat=something bc=because rn=now atm=now lemme=let+me gimme=give+me wanna=want+to "
+    "gonna=going+to "
     "dunno=don't+know hav=have hve=have iirc= tbh= lol= omg= btw= fyi= pple=people ppl=people jan.=january "
     "ytd=yesterday noone=nobody afternon=afternoon xept=except xcept=except exept=except excpt=except wthout=without "
     "w/o=without whch=which wich=which";
@@ -68,7 +72,8 @@ bool timely(const std::string& word) {
 std::string number_and_unit(const std::string& w) {
   static const Spellings units = spellings_of(
       "d=days day=day days=days w=weeks wk=weeks wks=weeks week=weeks weeks=weeks mo=months mos=months mth=months "
-      "mths=months month=months months=months h=hours hr=hours hrs=hours hour=hours hours=hours min=minutes mins=minutes "
+      "mths=months month=months months=months h=hours hr=hours hrs=hours hour=hours hours=hours min=minutes "
+      "mins=minutes "
       "y=years yr=years yrs=years year=years years=years m=months ish=ish");
   size_t n = 0;
   while (n < w.size() && w[n] >= '0' && w[n] <= '9') ++n;
@@ -143,7 +148,8 @@ void plain_english(std::vector<WordPiece>& pieces, std::vector<std::string>& not
       continue;  // a word, or a name
     } else if (const auto c = chat.find(w); c != chat.end() && w != "1st" && w != "2nd" && w != "3rd") {
       p.word = plus_as_space(c->second);
-    } else if (const auto b = before_time.find(w); b != before_time.end() && names_time(next) && (i == 0 || folded(pieces[i - 1].word) != "a")) {
+    } else if (const auto b = before_time.find(w);
+               b != before_time.end() && names_time(next) && (i == 0 || folded(pieces[i - 1].word) != "a")) {
       notes.push_back(fmt::format("'{}' is read as '{}'", p.word, b->second));
       p.word = b->second;
     } else if (std::string apart = number_and_unit(w); !apart.empty()) {
@@ -159,7 +165,8 @@ void plain_english(std::vector<WordPiece>& pieces, std::vector<std::string>& not
       p.word = std::string(mended) + (genitive ? "'s" : "");
     } else if ((w == "yester" || w == "to" || w == "week" || w == "after" || w == "mid") && i + 1 < pieces.size() &&
                lexicon_find(w + next) && (w != "to" || next == "day" || next == "morrow" || next == "night") &&
-               (w != "after" || next == "noon") && (w != "week" || next == "end") && (w != "mid" || next == "night")) {
+               (w != "after" || next == "noon") && (w != "week" || next == "end") &&
+               (w != "mid" || next == "night")) {
       // "week end", "after noon": one word that was parted
       if (w == "to" && next == "night") continue;
       p.word = w + next;
@@ -178,12 +185,13 @@ std::string folded(std::string_view word) {
       continue;
     }
     if (c == 0xC3 && i + 1 < word.size()) {
-      static constexpr std::string_view kBelow =
-          "aaaaaaaceeeeiiiidnooooo*ouuuuypsaaaaaaaceeeeiiiidnooooo/ouuuuypy";
+      static constexpr std::string_view kBelow = "aaaaaaaceeeeiiiidnooooo*ouuuuypsaaaaaaaceeeeiiiidnooooo/ouuuuypy";
       const size_t at = static_cast<size_t>(static_cast<unsigned char>(word[i + 1]) - 0x80);
       ++i;
-      if (at == 0x1F) out += "ss";
-      else if (at < kBelow.size()) out += kBelow[at];
+      if (at == 0x1F)
+        out += "ss";
+      else if (at < kBelow.size())
+        out += kBelow[at];
       continue;
     }
     if (c == 0xC5 && i + 1 < word.size() && (static_cast<unsigned char>(word[i + 1]) | 1) == 0x93) {

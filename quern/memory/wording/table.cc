@@ -146,7 +146,8 @@ size_t WordingTable::known(const std::vector<std::string>& folded) const {
     size_t taken = 0;
     if (const auto at = phrases_.find(folded[i]); at != phrases_.end())
       for (const Phrase& p : at->second)
-        if (p.source.size() <= folded.size() - i && std::equal(p.source.begin(), p.source.end(), folded.begin() + static_cast<std::ptrdiff_t>(i))) {
+        if (p.source.size() <= folded.size() - i &&
+            std::equal(p.source.begin(), p.source.end(), folded.begin() + static_cast<std::ptrdiff_t>(i))) {
           taken = p.source.size();
           break;
         }
@@ -170,7 +171,8 @@ std::vector<WordPiece> WordingTable::translate(const std::vector<WordPiece>& wor
       for (const Phrase& p : at->second) {
         bool here = p.source.size() <= words.size() - i;
         for (size_t k = 0; here && k < p.source.size(); ++k)
-          here = folded[i + k] == p.source[k] && (k == 0 || words[i + k].before.find_first_of(",;?!:") == std::string::npos);
+          here = folded[i + k] == p.source[k] &&
+                 (k == 0 || words[i + k].before.find_first_of(",;?!:") == std::string::npos);
         if (here) {
           found = &p;
           break;
@@ -183,7 +185,8 @@ std::vector<WordPiece> WordingTable::translate(const std::vector<WordPiece>& wor
     std::string before = words[i].before;
     for (const std::string& e : found->english) out.push_back({e, std::exchange(before, " "), true});
     i += found->source.size();
-    if (found->english.empty() && i < words.size() && before.find_first_not_of(' ') != std::string::npos && !out.empty()) {
+    if (found->english.empty() && i < words.size() && before.find_first_not_of(' ') != std::string::npos &&
+        !out.empty()) {
       // a mark that stood in front of a word that goes is kept in front of the next
       out.push_back({"", before, true});
     }
@@ -201,7 +204,9 @@ bool WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_
     if (element == "#") {
       while (i < pieces.size() && counts(pieces[i].word)) ++i;
     } else if (element == "@t+") {
-      while (i < pieces.size() && of_time(pieces[i].word) && (i == begin || pieces[i].before.find_first_of(",;?!:") == std::string::npos)) ++i;
+      while (i < pieces.size() && of_time(pieces[i].word) &&
+             (i == begin || pieces[i].before.find_first_of(",;?!:") == std::string::npos))
+        ++i;
     } else if (i < pieces.size() && matches(element, pieces[i].word)) {
       ++i;
     }
@@ -212,7 +217,8 @@ bool WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_
   for (const std::string& r : rule.result) {
     if (r.size() == 2 && r[0] == '$') {
       const auto [begin, end] = found.at(static_cast<size_t>(r[1] - '1'));
-      for (size_t k = begin; k < end; ++k) fresh.push_back({pieces[k].word, k == begin ? " " : pieces[k].before, true});
+      for (size_t k = begin; k < end; ++k)
+        fresh.push_back({pieces[k].word, k == begin ? " " : pieces[k].before, true});
       continue;
     }
     std::string word;  // "$2:00"

@@ -16,9 +16,9 @@
 namespace quern::memory {
 
 struct WordPiece {
-  std::string word;      // English, a mark, or as it was written
-  std::string before;    // what stands between it and the piece in front
-  bool known = false;    // a table had it
+  std::string word;    // English, a mark, or as it was written
+  std::string before;  // what stands between it and the piece in front
+  bool known = false;  // a table had it
 };
 
 struct WordingTexts {

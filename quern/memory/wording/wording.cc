@@ -18,10 +18,11 @@ bool word_byte(char c) {
 
 // Bytes of a mark of punctuation beyond ASCII; 0 when none stands there.
 size_t wide_mark(std::string_view s) {
-  for (const std::string_view m : {"\xE2\x80\x93", "\xE2\x80\x94", "\xE2\x80\x98", "\xE2\x80\x9C", "\xE2\x80\x9D",
-                                   "\xE2\x80\x9E", "\xE2\x80\xA6", "\xC2\xBF", "\xC2\xA1", "\xC2\xAB", "\xC2\xBB",
-                                   "\xE3\x80\x81", "\xE3\x80\x82", "\xEF\xBC\x8C", "\xEF\xBC\x9F", "\xEF\xBC\x81",
-                                   "\xEF\xBC\x9A", "\xEF\xBC\x9B", "\xEF\xBC\x88", "\xEF\xBC\x89", "\xC2\xA0"})
+  for (const std::string_view m :
+       {"\xE2\x80\x93", "\xE2\x80\x94", "\xE2\x80\x98", "\xE2\x80\x9C", "\xE2\x80\x9D", "\xE2\x80\x9E",
+        "\xE2\x80\xA6", "\xC2\xBF",     "\xC2\xA1",     "\xC2\xAB",     "\xC2\xBB",     "\xE3\x80\x81",
+        "\xE3\x80\x82", "\xEF\xBC\x8C", "\xEF\xBC\x9F", "\xEF\xBC\x81", "\xEF\xBC\x9A", "\xEF\xBC\x9B",
+        "\xEF\xBC\x88", "\xEF\xBC\x89", "\xC2\xA0"})
     if (s.starts_with(m)) return m.size();
   return 0;
 }
@@ -134,11 +135,12 @@ std::vector<std::string> folded_all(const std::vector<WordPiece>& words, const s
 
 size_t english_words(const std::vector<std::string>& folded) {
   static constexpr std::array<std::string_view, 62> kCommon = {
-      "what", "did", "we", "was", "were", "is", "are", "the", "in", "on", "about", "talk", "talked", "say", "said",
-      "they", "you", "have", "has", "had", "been", "does", "do", "which", "who", "when", "where", "how", "why", "there",
-      "anything", "everything", "something", "came", "come", "up", "our", "their", "it", "that", "this", "of", "from",
-      "to", "with", "and", "or", "for", "me", "my", "give", "show", "tell", "please", "only", "other", "two", "them",
-      "so", "at", "whats", "wut"};
+      "what",  "did",    "we",   "was",  "were",  "is",    "are",  "the",   "in",       "on",         "about",
+      "talk",  "talked", "say",  "said", "they",  "you",   "have", "has",   "had",      "been",       "does",
+      "do",    "which",  "who",  "when", "where", "how",   "why",  "there", "anything", "everything", "something",
+      "came",  "come",   "up",   "our",  "their", "it",    "that", "this",  "of",       "from",       "to",
+      "with",  "and",    "or",   "for",  "me",    "my",    "give", "show",  "tell",     "please",     "only",
+      "other", "two",    "them", "so",   "at",    "whats", "wut"};
   size_t n = 0;
   for (const std::string& w : folded)
     n += std::find(kCommon.begin(), kCommon.end(), w) != kCommon.end() || lexicon_find(w) ? 1 : 0;
@@ -274,15 +276,16 @@ std::string joined(const std::vector<WordPiece>& pieces, const std::string& tail
 
 // "6." in German is the sixth, before a word or behind "am", "dem" and the like.
 void ordinal_points(std::vector<WordPiece>& words, const std::string& tail) {
-  static constexpr std::string_view kLeading[] = {"am", "dem", "den", "vom", "zum", "der", "das", "die", "beim", "bis"};
+  static constexpr std::string_view kLeading[] = {"am",  "dem", "den", "vom",  "zum",
+                                                  "der", "das", "die", "beim", "bis"};
   for (size_t i = 0; i < words.size(); ++i) {
     WordPiece& w = words[i];
     const bool number =
         !w.word.empty() && w.word.size() <= 2 && w.word.find_first_not_of("0123456789") == std::string::npos;
     const std::string& behind = i + 1 < words.size() ? words[i + 1].before : tail;
     if (!number || behind.empty() || behind[0] != '.') continue;
-    const bool led = i > 0 && std::find(std::begin(kLeading), std::end(kLeading), folded(words[i - 1].word)) !=
-                                  std::end(kLeading);
+    const bool led =
+        i > 0 && std::find(std::begin(kLeading), std::end(kLeading), folded(words[i - 1].word)) != std::end(kLeading);
     if (i + 1 < words.size() && behind == ". ") {
       w.word += "th", words[i + 1].before = " ";
     } else if (led) {
