@@ -136,8 +136,7 @@ TEST(Rl, RolloutsSampledAheadResumeBitForBit) {
 // Problems are asked again with the ends of the answers to them, before and after a checkpoint.
 TEST(Rl, AggregationPromptsShowOwnAnswers) {
   const Folder f("rl_aggregation");
-  train::Recipe r =
-      recipe(f, "ahead = 1\nmax_sequences = 8\naggregation = { share = 1.0, candidates = 2, tail = 24 }");
+  train::Recipe r = recipe(f, "ahead = 1\nmax_sequences = 8\naggregation = { share = 1.0, candidates = 2, tail = 24 }");
   r.phase[0].rl.difficulty = {.start = 4}, r.phase[0].rl.max_tokens = 100;
   const Outcome whole = run(r, f.path / "whole", 4);
   run(r, f.path / "part", 2);

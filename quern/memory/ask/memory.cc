@@ -298,16 +298,17 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   const bool timed = !read.time.empty() || !read.time.notes.empty();
   if (timed && !read.topic.words.empty()) drop_unheard(read.topic.words, out.notes);
   out.topic = read.topic.text();
+  rows.restricted |= timed && out.topic.empty();
   if (out.topic.empty())
-    by_time(rows, timed, out);
+    by_time(rows, out);
   else
     by_topic(rows, o, out);
   return out;
 }
 
 // Every row of the time; without one the latest session.
-void Memory::by_time(Selection& rows, bool timed, MemoryResult& out) const {
-  out.route = rows.restricted || timed ? Route::time : Route::neither;
+void Memory::by_time(Selection& rows, MemoryResult& out) const {
+  out.route = rows.restricted ? Route::time : Route::neither;
   if (out.route == Route::neither && !rows.rows.empty()) {
     const int32_t last = table_.session[rows.rows.back()];
     std::erase_if(rows.rows, [&](uint32_t r) { return table_.session[r] != last; });

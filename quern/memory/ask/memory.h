@@ -105,7 +105,7 @@ class Memory {
   std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
   std::vector<recall::ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
   void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);
-  void by_time(Selection& rows, bool timed, MemoryResult& out) const;
+  void by_time(Selection& rows, MemoryResult& out) const;
   void by_topic(Selection& rows, const AskOptions& o, MemoryResult& out);
   size_t row_of(int32_t response);
   ConversationStore store_;

@@ -84,7 +84,8 @@ TEST_F(Wordings, GarbledWordsAreReadOrNamed) {
     if (w.language != "en" || !w.context.empty()) continue;
     std::vector<size_t> letters;
     for (size_t i = 1; i + 2 < w.question.size(); ++i)
-      if (std::isalpha(static_cast<unsigned char>(w.question[i - 1])) && std::isalpha(static_cast<unsigned char>(w.question[i])) &&
+      if (std::isalpha(static_cast<unsigned char>(w.question[i - 1])) &&
+          std::isalpha(static_cast<unsigned char>(w.question[i])) &&
           std::isalpha(static_cast<unsigned char>(w.question[i + 1])))
         letters.push_back(i);
     if (letters.empty()) continue;
@@ -128,8 +129,8 @@ TEST_F(Wordings, WordsThatNoTurnHasRankNothing) {
   const MemoryResult a = ask("Anything worth rereading about the zeppelin yesterday?");
   EXPECT_EQ(a.route, Route::time);
   EXPECT_EQ(rows(a), rows(ask("yesterday")));
-  EXPECT_TRUE(std::any_of(a.notes.begin(), a.notes.end(),
-                          [](const std::string& n) { return n.find("zeppelin") != n.npos; }));
+  EXPECT_TRUE(
+      std::any_of(a.notes.begin(), a.notes.end(), [](const std::string& n) { return n.find("zeppelin") != n.npos; }));
 }
 
 TEST_F(Wordings, TheFutureHoldsNothing) {
@@ -169,7 +170,8 @@ TEST(PlainWording, TellsLanguages) {
   EXPECT_EQ(plain_wording("What did we say on May 8?").language, Language::english);
   EXPECT_EQ(plain_wording("Was war vor drei Tagen?").text, "what did three days ago?");
   EXPECT_EQ(plain_wording("Und Mai?", {"mai"}).text, "and Mai?");
-  for (const char* odd : {"", "\xff\xfe", "¿", "第", "vor", "l'", "年月日", "\xE4\xB8"}) EXPECT_NO_THROW(plain_wording(odd));
+  for (const char* odd : {"", "\xff\xfe", "¿", "第", "vor", "l'", "年月日", "\xE4\xB8"})
+    EXPECT_NO_THROW(plain_wording(odd));
 }
 
 }  // namespace

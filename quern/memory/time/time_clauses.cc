@@ -432,7 +432,8 @@ TimeQuery TimeParser::run() {
       out_.constraints.push_back(std::move(c));
     } else if (!ahead(c, i)) {
       if (last_end != SIZE_MAX && corrected(last_end, i)) take_back(c);
-      join_in(std::move(c), last_end != SIZE_MAX && united(last_end, i + (preposition(i) ? 1 : 0)));
+      const bool unites = last_end != SIZE_MAX && united(last_end, i + (preposition(i) ? 1 : 0));
+      join_in(std::move(c), unites ? Between::unites : Between::nothing);
     }
     last_end = end, i = end;
   }

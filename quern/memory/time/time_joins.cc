@@ -183,7 +183,8 @@ void settle_frames(TimeQuery& q) {
 }
 
 // Fits the constraint in: merged with the one before, another alternative, or one that must hold too.
-void TimeParser::join_in(TimeConstraint&& c, bool unite) {
+void TimeParser::join_in(TimeConstraint&& c, Between between) {
+  const bool unite = between == Between::unites;
   std::vector<TimeConstraint>& all = out_.constraints;
   TimeConstraint* last = all.empty() ? nullptr : &all.back();
   if (c.join == TimeJoin::except || !unite || !last || last->join == TimeJoin::except) {

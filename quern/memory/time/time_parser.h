@@ -146,7 +146,8 @@ class TimeParser {
   size_t exception_word(size_t i) const;
   bool united(size_t from, size_t to);
   size_t contrasted(size_t i, TimeConstraint& out) const;
-  void join_in(TimeConstraint&& c, bool unite);
+  enum class Between : uint8_t { nothing, unites };
+  void join_in(TimeConstraint&& c, Between between);
   bool corrected(size_t from, size_t to) const;
   void take_back(const TimeConstraint& better);
 

@@ -34,7 +34,7 @@ constexpr std::string_view kChat =
     "smth=something summat=something bc=because rn=now atm=now lemme=let+me gimme=give+me wanna=want+to "
     "gonna=going+to "
     "dunno=don't+know hav=have hve=have iirc= tbh= lol= omg= btw= fyi= pple=people ppl=people jan.=january "
-    "ytd=yesterday noone=nobody afternon=afternoon xept=except xcept=except exept=except excpt=except wthout=without "
+    "ytd=yesterday afternon=afternoon xept=except xcept=except exept=except excpt=except wthout=without "
     "w/o=without whch=which wich=which";
 
 // Only in front of a word of time: elsewhere they are words, or something else.
