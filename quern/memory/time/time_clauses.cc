@@ -184,8 +184,9 @@ size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
     days.push_back(p.day);
     for (size_t k = next(end); k; k = next(end)) {
       const size_t more = day_number(k, d);
-      if (!more || !is(more - 1, Lex::ordinal) || is(more, Word::of) || is(more, Lex::month) ||
-          is(more, Lex::session) || is(more, Lex::unit))
+      const bool bare = more && !is(more - 1, Lex::ordinal);  // "March 5, 7 and 9"
+      if (!more || (bare && !sentence_end(more) && !is(more, Word::and_) && !is(more, Word::or_)) ||
+          is(more, Word::of) || is(more, Lex::month) || is(more, Lex::session) || is(more, Lex::unit))
         break;
       days.push_back(d), end = more;
     }
@@ -220,6 +221,13 @@ TimeParser::RangeOpening TimeParser::range_opening(size_t i, size_t& j) const {
       said(j + 2, "than")) {
     open = is(j + 1, Word::earlier) ? RangeOpening::since : RangeOpening::until;
     j += 3;
+  } else if (is(j, Word::not_) && (is(j + 1, Word::before) || is(j + 1, Word::after))) {
+    open = is(j + 1, Word::before) ? RangeOpening::since : RangeOpening::until;
+    j += 2;
+  } else if (said(j, "post") || said(j, "pre") ||
+             (is(j, Word::past) && is(j + 1, Lex::month) && is(j + 2, Lex::number))) {
+    open = said(j, "pre") ? RangeOpening::before : RangeOpening::after;
+    ++j;
   } else if ((is(j, Word::earlier) || is(j, Word::later)) && said(j + 1, "than")) {
     open = is(j, Word::earlier) ? RangeOpening::before : RangeOpening::after;
     j += 2;
@@ -320,6 +328,8 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   refuse_impossible(j, end);
   if (open == RangeOpening::none && j > i && is(i, Word::by)) open = RangeOpening::until;
   if (const size_t behind = onward(i, end); behind > end) end = behind, open = RangeOpening::since;
+  if (is(end, Word::or_) && (is(end + 1, Word::earlier) || (is(end + 1, Word::before) && sentence_end(end + 2))))
+    end += 2, open = RangeOpening::until;
   if (open == RangeOpening::none || out.ranges.empty()) return more_periods(end, out);
   TimeRange& r = out.ranges[0];
   switch (open) {

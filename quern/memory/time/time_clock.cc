@@ -129,11 +129,12 @@ size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
   guessed = false;
   if (is(j, Word::between) || is(j, Word::from))
     if (const size_t end = clock_span(j + 1, lo, hi, guessed)) return end;
-  if (is(j, Lex::clock))
+  if (is(j, Lex::clock) || (is(j, Lex::number) && dash(j + 1) && is(j + 1, Lex::clock)))  // 8-9am
     if (const size_t end = clock_span(j, lo, hi, guessed)) return end;
   const bool from = is(j, Word::from);
   const bool after = is(j, Word::after) || is(j, Word::since) || is(j, Word::past) || phrase(j, "later than") || from;
-  const bool before = is(j, Word::before) || is(j, Word::until) || phrase(j, "earlier than") || phrase(j, "prior to");
+  const bool before = is(j, Word::before) || is(j, Word::until) || is(j, Word::by) || phrase(j, "earlier than") ||
+                      phrase(j, "prior to");
   const bool around =
       is(j, Word::around) || said(j, "towards") || said(j, "toward") || said(j, "near") || said(j, "circa");
   const bool at = is(j, Word::at);
@@ -143,7 +144,8 @@ size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
   if (about) ++j;
   ClockPoint p;
   size_t end = clock_point(j, p);
-  if (!end || (p.alone && (is(i, Word::since) || is(i, Word::past) || !counts_nothing(end)))) return 0;
+  if (!end || (p.alone && (is(i, Word::since) || is(i, Word::past) || is(i, Word::by) || !counts_nothing(end))))
+    return 0;
   if (from) {
     if (!is(end, Word::onward) && !(is(end, Word::on) && (sentence_end(end + 1) || is(end + 1, Word::onward))))
       return 0;

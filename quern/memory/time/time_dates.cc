@@ -144,7 +144,7 @@ size_t TimeParser::day_of_month(size_t i, Period& out) const {
   int d;
   size_t j = day_number(i + 1, d);
   const bool of_month = j && is(j, Word::of) && (is_unit(j + 2, Unit::month) || is_unit(j + 3, Unit::month));
-  if (!of_month && (i == 0 || !preposition(i - 1))) return 0;
+  if (!of_month && !excepting_ && (i == 0 || !preposition(i - 1))) return 0;
   if (!j || !is(j - 1, Lex::ordinal) || d > 31) return 0;
   if (is(j, Word::of) && (is(j + 1, Word::this_) || is(j + 1, Word::last) || is(j + 1, Word::the))) {
     size_t k = j + 2;
@@ -307,7 +307,8 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   // With nothing before it a holiday may be what was talked about: not in "Boxing Day's chat", nor as a heading.
   const bool chat = is(j, Lex::session) && t_[j].value == 0;
   const bool apart = j < n_ && t_[j].before == '-' && t_[j].begin > t_[j - 1].end + 1;  // not in Halloween-themed
-  const bool heading = i == 0 && j < n_ && (t_[j].before == ':' || apart);
+  const bool alone = i == 0 && j >= n_;                                                 // "New Year's?"
+  const bool heading = alone || (i == 0 && j < n_ && (t_[j].before == ':' || apart));
   if (bare && !chat && !heading) return 0;
   int y = 0;
   if (const size_t with_year = year(j, y)) {

@@ -16,7 +16,7 @@ constexpr int32_t kHour = 3600, kDayEnd = 86399;
 size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
   size_t j = i;
   if (is(j, Word::on) || is(j, Word::in) || is(j, Word::at) || is(j, Word::over)) ++j;
-  const bool every = is(j, Word::every);
+  const bool every = is(j, Word::every) || said(j, "any");
   if (every) ++j;
   j = skip(j, Word::the);
   if (j >= n_) return 0;

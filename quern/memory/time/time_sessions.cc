@@ -80,6 +80,16 @@ size_t TimeParser::session_counted(size_t i, TimeConstraint& out) const {
     if (end) set(2, 2, true);
     return end;
   }
+  // [the chat] two before the last
+  const size_t noun = is(j, Lex::session) && t_[j].value == 0 ? j + 1 : j;
+  if (const size_t c = number(noun, m);
+      c && is(c, Word::before) && (is(c + 1, Word::the) || is(c + 1, Word::our)) && is(c + 2, Word::last)) {
+    const size_t end = session_noun(c + 3);
+    if (end || (noun > j && sentence_end(c + 3))) {
+      set(1 + m, 1 + m, true);
+      return end ? end : c + 3;
+    }
+  }
   const size_t k = ordinal(j, v);
   if (!k) return 0;
   size_t last = 0;
@@ -434,6 +444,14 @@ size_t TimeParser::response_clause(size_t i, TimeConstraint& out) const {
     else
       out.ranges = {{std::min(a, b), std::max(a, b)}};
     return end;
+  }
+  // our three most recent messages
+  if (const size_t c = count(j, a); c && !is(j, Word::a) && (is(c, Word::last) || is(c, Word::most))) {
+    const size_t k = is(c, Word::last) ? c + 1 : c + 2;
+    if (is(k, Lex::response) && !t_[k].weak && (is(c, Word::last) || is(c + 1, Word::recent))) {
+      out.from_end = out.counted = true, out.ranges = {{1, a}};
+      return k + 1;
+    }
   }
   const bool last = is(j, Word::last) || is(j, Word::past) || is(j, Word::previous) ||
                     (is(j, Word::most) && is(j + 1, Word::recent));

@@ -139,6 +139,8 @@ void plain_english(std::vector<WordPiece>& pieces, std::vector<std::string>& not
   static const Spellings chat = spellings_of(kChat), before_time = spellings_of(kBeforeTime);
   for (size_t i = 0; i < pieces.size(); ++i) {
     WordPiece& p = pieces[i];
+    if (p.before == " & " || p.before == " + ") p.before = " and ";
+    if (p.before == " @ " || p.before == " @") p.before = " at ";
     const std::string w = folded(p.word);
     const std::string next = i + 1 < pieces.size() && pieces[i + 1].before == " " ? folded(pieces[i + 1].word) : "";
     if (w == "btw" && timely(next)) {
