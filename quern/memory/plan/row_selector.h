@@ -14,7 +14,7 @@ class RowSelector {
   RowSelector(std::span<const TimeConstraint> constraints, const TurnTable& table, const Clock& clock,
               std::vector<uint8_t> begin, std::optional<int32_t> speaker);
   void run();
-  const std::vector<uint8_t>& kept() const { return keep_; }
+  std::vector<uint8_t>& kept() { return keep_; }
   std::vector<PlanStep>& steps() { return steps_; }
   std::vector<std::string>& notes() { return notes_; }
 

@@ -79,12 +79,20 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
   if (n < table.size())
     out.notes.push_back(
         fmt::format("{} turns are later than {} and left out", table.size() - n, time_text(clock.now)));
+  if (query.constraints.empty()) {
+    for (size_t r = 0; r < n; ++r)
+      if (!speaker || table.speaker[r] == *speaker) out.rows.push_back(static_cast<uint32_t>(r));
+    return out;
+  }
   const Alternatives all = alternatives_of(query);
-  std::vector<uint8_t> kept(n, 0);
+  std::vector<uint8_t> kept;
   for (const std::vector<TimeConstraint>& held : all.held) {
     RowSelector one(held, table, clock, std::vector<uint8_t>(n, 1), speaker);
     one.run();
-    for (size_t r = 0; r < n; ++r) kept[r] |= one.kept()[r];
+    if (kept.empty())
+      kept = std::move(one.kept());
+    else
+      for (size_t r = 0; r < n; ++r) kept[r] |= one.kept()[r];
     for (PlanStep& s : one.steps()) out.plan.steps.push_back(std::move(s));
     for (std::string& note : one.notes()) out.notes.push_back(std::move(note));
   }
