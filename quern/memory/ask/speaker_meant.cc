@@ -53,6 +53,12 @@ bool spoken_to(std::string_view before) {
   return std::find(std::begin(kTo), std::end(kTo), before) != std::end(kTo);
 }
 
+// "everything except Ada's turns"
+bool left_out(std::string_view before) {
+  constexpr std::string_view kOut[] = {"except", "without", "excluding", "besides", "ignoring", "not", "minus"};
+  return std::find(std::begin(kOut), std::end(kOut), before) != std::end(kOut);
+}
+
 // Exactly one of those who are named speaks: the others are told, asked or answered.
 std::optional<int32_t> one_who_speaks(const std::string& lower, std::vector<Mention> found) {
   std::sort(found.begin(), found.end(), [](const Mention& a, const Mention& b) { return a.begin < b.begin; });
@@ -66,7 +72,9 @@ std::optional<int32_t> one_who_speaks(const std::string& lower, std::vector<Ment
     }
     if (i > 0 && found[i].begin == found[i - 1].end + 1 && lower[found[i - 1].end] == ' ')
       continue;  // hat Ada Ben erzählt
-    if (spoken_to(word_before(lower, found[i].begin))) continue;
+    const std::string_view before = word_before(lower, found[i].begin);
+    if (before == "from" || before == "by") return found[i].speaker;  // "what was Ben told by Ada?"
+    if (spoken_to(before)) continue;
     if (who && *who != found[i].speaker) return std::nullopt;
     who = found[i].speaker;
   }
@@ -87,6 +95,8 @@ std::optional<int32_t> speaker_meant(std::string_view question, const std::vecto
       found.push_back({static_cast<int32_t>(s), at, at + name.size()});
     }
   }
+  if (speakers.size() == 2 && found.size() == 1 && left_out(word_before(lower, found[0].begin)))
+    return 1 - found[0].speaker;
   if (several) return one_who_speaks(lower, found);
   if (!found.empty()) return found.front().speaker;
   if (asker.empty() || speakers.size() != 2) return std::nullopt;

@@ -28,7 +28,8 @@ constexpr std::string_view kMendable[] = {
     "between",   "through",      "message",    "messages",     "response",      "responses",  "meeting",
     "before",    "after",        "since",      "until",        "during",        "latest",     "recent",
     "recently",  "lately",       "midnight",   "except",       "without",       "beginning",  "quarter",
-    "week",      "last"};
+    "week",      "last",         "mornings",   "afternoons",   "evenings",      "nights",     "mondays",
+    "tuesdays",  "wednesdays",   "thursdays",  "fridays",      "saturdays",     "sundays",    "weekdays"};
 
 constexpr std::string_view kOwnWords =
     "adoring afters aine alter arch ast aster august's augusta auguste augusto autumns bast bays bear bears "
@@ -37,35 +38,36 @@ constexpr std::string_view kOwnWords =
     "christos christs christus cine coats concussion condensation conservation conversational conversion "
     "conversions coon corning cour cours curing dabs dacs dads dais dams dans daring das dass dats daws daya daye "
     "dayz dazs dear dears deceiver decent decently digression dine discussing dive doon dour duly dune dys ear "
-    "ears easier east eastern eater eek eighths eighties eights eighty eine element elements elven ester even "
-    "evening evening's evenings excerpt ext fast faster fave fear fears feeling fide fie fife fifths fight file "
-    "filth fine fire firs firsts firth fist fite fiver fives fixe fleeting flour foer foon footy for foray fort "
-    "forte forth forts fou foul fours fourths frida fridays fur furst gast gays gear gears geek geeks ghats give "
-    "goon greeting growing hallowed hallowell hast hats hays hear hears heating height hight hine hird hirst hive "
-    "hoar hoon hor hors horus hou hous hout hummer hur iast ight imessage ince ine inter ive jane jaune jays "
-    "jeune jive joly joon jour jours jude judy juke jule jund jung junge junie junk juno jure jury jute juve kays "
-    "keven kine knight koon lait larch las lash lass lasts lat latent lays lear least leek leeks lest leveling "
-    "leven light line list live loon lost lune luring lust mach marah marc marca marche marchi marci marco marcy "
-    "marsh marth massage massaged massager massages mast master match mating mauch mays mcknight mears meek meeks "
-    "meeting's meetings melting merch messaged messenger messes meting might mince mine mission moaning mondays "
-    "mont monta monte montes monthly monti monty moon mooring morning's mornings morty moth moths mourning mouth "
-    "mouths moving mowing murch nast nays near nears neat neet neft nene neon nest net nett newt nice nicht nie "
-    "nige nigh nighty nighy nike nile nin nina niner nines nineties ning ninh nini nino niue nne non none nono "
-    "noo noob nook noona noone nooo noor noot norn noun nour obsession octobers oon ours pabst pact pant part pas "
-    "pasa pash paso pass passage passion pasta paste pasts pasty pat pats patt pays pear pears peek peeks pest "
-    "pine pinter poon post pour pours precious previews previously psat psst pst pune quartet rafter rast raster "
-    "rays rear rears recant reckon reek reeks reentry regent relent repent repose resent respond responded "
-    "responder responders responds responsed responses responsive right rive roon rune says sear sears seasons "
-    "seating secession second's seconds sections seek seeks seen semen seren sessile session's sessional seve "
-    "sevens seventies seventy sever severn sext shree sicken sight simmer sine singe sith sive sommer soon sour "
-    "sours sparing sprang sprig springs springy sprint sprung spying steven string strings sturdy sumer summed "
-    "summers summery sumner sumter sundae sundays sundry sven taree taster tear tears teeth tench tent tenth "
-    "tenths tents text thats thee there thirds thirsty thirties thorough though thought threes threw tight tine "
-    "tive toady toda todas todays toddy tommorow tomorrows toon tour tours tree trough tune turing tweek tweety "
-    "twenties tyree une untie util vast vince vine vive warming warning wast ways weak weakens wear wears wee "
-    "weeb weed weeds weee weekender weekends weems ween weep weeps weet weight werk whats wight wince winder wine "
-    "winger winner winters wither witter woon wrought yaar yar yea yeah yeahs yeap yearn yearns yeas yeats yer "
-    "yesterdays yoon yours zine zune";
+    "earnings ears easier east eastern eater eek eighths eighties eights eighty eine element elements eluding "
+    "elven ester even evening evening's evenings eventing exceeding excerpt excusing exploding ext exuding fast "
+    "faster fave fear fears feeling fide fie fife fifths fight fights file filth fine fire firs firsts firth fist "
+    "fite fiver fives fixe fleeting flour foer foon footy for foray fort forte forth forts fou foul fours fourths "
+    "frida fridays fur furst gast gays gear gears geek geeks ghats give goon greeting growing hallowed hallowell "
+    "hast hats hays hear hears heating height hight hine hird hirst hive hoar hoon hor hors horus hou hous hout "
+    "hummer hur iast ight imessage ince ine inter ive jane jaune jays jeune jive joly joon jour jours jude judy "
+    "juke jule jund jung junge junie junk juno jure jury jute juve kays keven kine knight knights koon lait larch "
+    "las lash lass lasts lat latent lays lear least leek leeks lest leveling leven light lights line list live "
+    "loon lost lune luring lust mach marah marc marca marche marchi marci marco marcy markings marsh marth "
+    "massage massaged massager massages mast master match mating mauch mays mcknight meanings mears meek meeks "
+    "meeting's meetings melting merch messaged messenger messes meting might mince mine mission moaning moldings "
+    "mondays mont monta monte montes monthly monti monty moon mooning mooring moorings moraines morning's "
+    "mornings morty moth moths mourning mouth mouths moving mowing murch nast nays near nears neat neet neft nene "
+    "neon nest net nett newt nice nicht nie nige nigh nighty nighy nike nile nin nina niner nines nineties ning "
+    "ninh nini nino niue nne non none nono noo noob nook noona noone nooo noor noot norn noun nour obsession "
+    "octobers oon ours pabst pact pant part pas pasa pash paso pass passage passion pasta paste pasts pasty pat "
+    "pats patt pays pear pears peek peeks pest pine pinter poon post pour pours precious previews previously psat "
+    "psst pst pune quartet rafter rast raster rays rear rears recant reckon reek reeks reentry regent relent "
+    "repent repose resent respond responded responder responders responds responsed responses responsive right "
+    "rights rive roon rune says sear sears seasons seating secession second's seconds sections seek seeks seen "
+    "semen seren sessile session's sessional seve sevens seventies seventy sever severn sext shree sicken sight "
+    "sights simmer sine singe sith sive sommer soon sour sours sparing sprang sprig springs springy sprint sprung "
+    "spying steven string strings sturdy sumer summed summers summery sumner sumter sundae sundaes sundays sundry "
+    "sven taree taster tear tears teeth tench tent tenth tenths tents text thats thee there thirds thirsty "
+    "thirties thorough though thought threes threw tight tights tine tive toady toda todas todays toddy tommorow "
+    "tomorrows toon tour tours tree trough tune turing tweek tweety twenties tyree une untie util vast vince vine "
+    "vive warming warning wast ways weak weakens wear wears wee weeb weed weeds weee weekender weekends weems "
+    "ween weep weeps weet weight werk whats wight wince winder wine winger winner winters wither witter woon "
+    "workdays wrought yaar yar yea yeah yeahs yeap yearn yearns yeas yeats yer yesterdays yoon yours zine zune";
 
 const std::unordered_set<std::string_view>& own_words() {
   static const auto* const set = [] {

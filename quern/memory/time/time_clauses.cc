@@ -369,6 +369,7 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
   attempt(date_beside_anchor(i, c));
   attempt(vague(i, c));
   attempt(days_apart(i, c));
+  attempt(same_day_back(i, c));
   const size_t notes = out_.notes.size();
   const size_t end = date_clause(i, c);
   if (end <= best) out_.notes.resize(notes);
@@ -411,7 +412,7 @@ void TimeParser::drop_vague() {
 
 TimeQuery TimeParser::run() {
   std::vector<uint8_t> used(n_, 0);
-  size_t last_end = SIZE_MAX, except_until = 0, except_from = 0;
+  size_t last_end = SIZE_MAX, except_until = 0, except_from = 0, except_behind = 0;
   for (size_t i = 0; i < n_;) {
     TimeConstraint c;
     excepting_ = i < except_until;
@@ -419,7 +420,7 @@ TimeQuery TimeParser::run() {
     if (!end) end = clause(i, c);
     if (const size_t behind = end && is(i, Word::not_) ? 0 : exception_word(i); behind && !end) {
       // what is taken away follows, at once or behind a small word
-      except_until = behind + 3, except_from = i;
+      except_until = behind + 5, except_from = i, except_behind = behind;
       std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(behind), 2);
       i = behind;
       continue;
@@ -435,6 +436,7 @@ TimeQuery TimeParser::run() {
                                        clock_text(second_part(c.ranges[0].lo)),
                                        clock_text(second_part(c.ranges[0].hi))));
     std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(end), 1);
+    if (i < except_until && !small_words(except_behind, i)) except_until = 0;  // "except Ada's turns on March 5"
     if (i < except_until) {
       c.join = TimeJoin::except, except_until = 0, c.begin = t_[except_from].begin;
       for (uint8_t& u : used)

@@ -251,7 +251,9 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   if (i >= n_) return 0;
   const bool last = is(i, Word::last), here = is(i, Word::this_);
   size_t j = last || here ? i + 1 : i;
-  const bool led = i > 0 && preposition(i - 1) && !said(i - 1, "about");
+  const bool range = i > 2 && (is(i - 1, Word::and_) || is(i - 1, Word::or_)) &&
+                     (is(i - 2, Lex::holiday) || is(i - 2, Word::day) || is(i - 3, Word::between));
+  const bool led = range || (i > 0 && preposition(i - 1) && !said(i - 1, "about"));
   const bool bare = j == i && !led;
   if (is(j, Lex::day_word) || j >= n_) return 0;
   Holiday h;

@@ -89,6 +89,16 @@ size_t TimeParser::exception_word(size_t i) const {
   return 0;
 }
 
+bool TimeParser::small_words(size_t from, size_t to) const {
+  for (size_t k = from; k < to; ++k)
+    if (const std::string_view w = w_.spelling(k); !among(w, kSmall) && !preposition(k) && w != "for" &&
+                                                   w != "what" && w != "was" && w != "said" && w != "all" &&
+                                                   w != "anything" && w != "everything" && w != "any" &&
+                                                   w != "very" && w != "is" && !is(k, Lex::session))
+      return false;
+  return true;
+}
+
 // The words between the last phrase and this one unite them.
 bool TimeParser::united(size_t from, size_t to) {
   bool joined = false;

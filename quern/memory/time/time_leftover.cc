@@ -110,11 +110,17 @@ Timely timely(const Token& t, std::string_view w) {
 
 }  // namespace
 
+// "just over a week ago", "nearly a year ago"
+bool TimeParser::bends(size_t i, const std::vector<uint8_t>& used) const {
+  if (i + 1 >= n_ || used[i + 1] != 1) return false;
+  return is(i, Word::over) || said(i, "under") || said(i, "nearly") || said(i, "almost") || said(i, "barely");
+}
+
 // Neighbors are named together: "the second half", "except Tuesday".
 void TimeParser::leftover(const std::vector<uint8_t>& used) {
   std::vector<Timely> kinds(n_, Timely::no);
   for (size_t i = 0; i < n_; ++i)
-    if (used[i] != 1) kinds[i] = used[i] == 2 ? Timely::yes : timely(t_[i], w_.spelling(i));
+    if (used[i] != 1) kinds[i] = used[i] == 2 || bends(i, used) ? Timely::yes : timely(t_[i], w_.spelling(i));
   for (size_t i = 0; i < n_; ++i)  // chats are of no time by themselves
     if (kinds[i] == Timely::beside && t_[i].lex == Lex::session &&
         !(i > 0 && (is(i - 1, Lex::number) || is(i - 1, Lex::ordinal))))

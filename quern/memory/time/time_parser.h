@@ -140,11 +140,13 @@ class TimeParser {
   // time_vague.cc
   size_t vague(size_t i, TimeConstraint& out);
   size_t days_apart(size_t i, TimeConstraint& out) const;
+  size_t same_day_back(size_t i, TimeConstraint& out);
 
   // time_joins.cc
   size_t phrase(size_t i, std::string_view spellings) const;
   size_t exception_word(size_t i) const;
   bool united(size_t from, size_t to);
+  bool small_words(size_t from, size_t to) const;
   size_t contrasted(size_t i, TimeConstraint& out) const;
   enum class Between : uint8_t { nothing, unites };
   void join_in(TimeConstraint&& c, Between between);
@@ -153,6 +155,7 @@ class TimeParser {
 
   // time_leftover.cc
   void look_over();
+  bool bends(size_t i, const std::vector<uint8_t>& used) const;
   void leftover(const std::vector<uint8_t>& used);
 
   // time_sessions.cc

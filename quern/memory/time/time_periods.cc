@@ -88,6 +88,11 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
     return j + 3;
   }
   const bool earlier = is(i, Word::earlier);
+  if (earlier && is(i + 1, Word::in) && is(i + 2, Word::the) && is(i + 3, Lex::unit) && !t_[i + 3].plural &&
+      t_[i + 3].value >= static_cast<int32_t>(Unit::week)) {  // earlier in the week
+    out = unit_around(static_cast<Unit>(t_[i + 3].value), 0);
+    return i + 4;
+  }
   if (earlier) {
     j = i + 1;
     if (is(j, Word::on)) ++j;
@@ -181,7 +186,8 @@ size_t TimeParser::ago(size_t i, Period& out) const {
       out = Period::days(d, d, Grain::day, "ago");
       return end + 1;
     }
-    const bool to_the_day = exact || (is(end, Lex::day_word) && t_[end].value == 0);
+    const size_t exactly = phrase(end, "to the day");
+    const bool to_the_day = exact || exactly || (is(end, Lex::day_word) && t_[end].value == 0);
     if (to_the_day && u != Unit::day && u >= Unit::day) {
       const Day d = u == Unit::week    ? today_ - static_cast<Day>(7 * std::min<int64_t>(steps, 100'000))
                     : u == Unit::month ? add_months(today_, -steps)
@@ -189,7 +195,7 @@ size_t TimeParser::ago(size_t i, Period& out) const {
                                        : today_;
       if (u == Unit::week || u == Unit::month || u == Unit::year) out = Period::days(d, d, Grain::day, "ago");
       if (is(end, Lex::day_word)) ++end;
-      return end;
+      return exactly ? exactly : end;
     }
     size_t w = is(end, Word::on) ? end + 1 : end;
     if (u == Unit::week && weekday_here(w) && !t_[w].plural) {  // "two weeks ago on Friday"

@@ -91,6 +91,37 @@ size_t TimeParser::vague(size_t i, TimeConstraint& out) {
   }
 }
 
+// "this day last month", "the same day last week", "today a year ago", "this time last year": the day itself
+size_t TimeParser::same_day_back(size_t i, TimeConstraint& out) {
+  size_t j = i;
+  int64_t n = 1;
+  Unit u = Unit::day;
+  size_t end = 0;
+  const bool today = is(j, Lex::day_word) && t_[j].value == 0;
+  if (today) {
+    const size_t k = count(j + 1, n);
+    if (!k || !is(k, Lex::unit) || !is(k + 1, Word::ago)) return 0;
+    u = static_cast<Unit>(t_[k].value), end = k + 2;
+  } else {
+    if (is(j, Word::on)) ++j;
+    const bool same = is(j, Word::this_) || said(j, "same") || (is(j, Word::the) && said(j + 1, "same"));
+    if (!same) return 0;
+    j += is(j, Word::the) ? 2 : 1;
+    if (!(is(j, Word::day) || said(j, "date") || said(j, "time")) || !is(j + 1, Word::last) || !is(j + 2, Lex::unit))
+      return 0;
+    u = static_cast<Unit>(t_[j + 2].value), end = j + 3;
+    if (said(j, "time"))
+      out_.notes.push_back(
+          fmt::format("'{}' is taken as that day", text_.substr(t_[i].begin, t_[end - 1].end - t_[i].begin)));
+  }
+  if (u != Unit::week && u != Unit::month && u != Unit::year) return 0;
+  const int64_t steps = std::min<int64_t>(n, 1000);
+  const Day d = u == Unit::week ? today_ - static_cast<Day>(7 * steps)
+                                : add_months(today_, -(u == Unit::month ? 1 : 12) * steps);
+  out = from_period(Period::days(d, d, Grain::day, "ago"));
+  return end;
+}
+
 // "three to five days ago", "between two and four weeks ago", "more than a month ago", "less than ten days ago"
 size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
   auto back = [&](Unit u, int64_t n) -> Day {
