@@ -47,6 +47,10 @@ void RowSelector::run() {
     if (c.axis == Axis::weekday || c.axis == Axis::clock) recurring(c);
   for (const TimeConstraint& c : constraints_)
     if (c.axis == Axis::session) sessions(c);
+  const auto n_session = std::count_if(constraints_.begin(), constraints_.end(),
+                                       [](const TimeConstraint& c) { return c.axis == Axis::session; });
+  if (n_session > 1 && std::none_of(keep_.begin(), keep_.end(), [](uint8_t k) { return k != 0; }))
+    notes_.push_back("the sessions that are named exclude each other");
   if (speaker_) keep_if([&](size_t r) { return t_.speaker[r] == *speaker_; });
   for (const TimeConstraint& c : constraints_)
     if (c.axis == Axis::response) responses(c);

@@ -143,7 +143,10 @@ size_t TimeParser::sessions_open_anchor(size_t i, TimeConstraint& out) const {
   TimeQuery anchor;
   const size_t end = session_anchor(k, anchor);
   if (!end) return 0;
-  const bool before = side == Side::before, close = j > i && !said(i, "that") && !said(i, "which");
+  const bool close = said(i, "right") || said(i, "immediately") || said(i, "directly") || said(i, "straight") ||
+                     said(i, "shortly") || is(i, Word::exactly);
+  if (j > i && !close) return 0;  // "what came since our third chat": begins at "since"
+  const bool before = side == Side::before;
   const bool counted_alone = anchor.constraints.size() == 1 && anchor.constraints[0].axis == Axis::session;
   if (counted_alone && !close) return 0;  // sessions_since has those
   out.axis = Axis::session, out.name = "session-beside-anchor", out.anchor = shared(std::move(anchor));

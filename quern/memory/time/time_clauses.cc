@@ -444,7 +444,7 @@ TimeQuery TimeParser::run() {
       out_.constraints.push_back(std::move(c));
     } else if (!ahead(c, i)) {
       if (last_end != SIZE_MAX && corrected(last_end, i)) take_back(c);
-      const bool unites = last_end != SIZE_MAX && united(last_end, i + (preposition(i) ? 1 : 0));
+      const bool unites = last_end != SIZE_MAX && united(last_end, is(i, Word::from) || is(i, Word::to) ? i + 1 : i);
       join_in(std::move(c), unites ? Between::unites : Between::nothing);
     }
     last_end = end, i = end;

@@ -48,7 +48,7 @@ size_t TimeParser::day_number(size_t i, int& d) const {
 size_t TimeParser::partial(size_t i, PartialDate& p) const {
   p = {};
   if (is(i, Lex::date)) {
-    if (t_[i].weak && (i == 0 || !(preposition(i - 1) || is(i - 1, Word::and_)))) return 0;
+    if (t_[i].weak && (i == 0 || !(preposition(i - 1) || is(i - 1, Word::and_) || is(i - 1, Word::the)))) return 0;
     p = {t_[i].year, t_[i].month, t_[i].day};
     return i + 1;
   }
@@ -253,7 +253,8 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   size_t j = last || here ? i + 1 : i;
   const bool range = i > 2 && (is(i - 1, Word::and_) || is(i - 1, Word::or_)) &&
                      (is(i - 2, Lex::holiday) || is(i - 2, Word::day) || is(i - 3, Word::between));
-  const bool led = range || (i > 0 && preposition(i - 1) && !said(i - 1, "about"));
+  const bool articled = i > 1 && is(i - 1, Word::the) && preposition(i - 2) && !said(i - 2, "about");
+  const bool led = range || articled || (i > 0 && preposition(i - 1) && !said(i - 1, "about"));
   const bool bare = j == i && !led;
   if (is(j, Lex::day_word) || j >= n_) return 0;
   Holiday h;

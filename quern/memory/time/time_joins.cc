@@ -112,7 +112,7 @@ bool TimeParser::united(size_t from, size_t to) {
     else if (!among(w, kSmall) && !is(k, Lex::session) && t_[k].word != Word::every)
       return false;
   }
-  return joined || (from == to && from < n_ && t_[from].before == ',');
+  return joined || comparing_ || differing_ || (from == to && from < n_ && t_[from].before == ',');
 }
 
 // "on Monday, I mean Tuesday": what stands between takes back what was said.

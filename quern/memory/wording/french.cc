@@ -197,10 +197,17 @@ celle de | celui de = the one of
 celles | ceux | eux | elles = them
 d' entre elles | d' entre eux | parmi elles | parmi eux = of them
 meme | memes = same
+debut du mois = beginning of the month
+debut de l' annee = beginning of the year
+debut de la semaine = beginning of the week
+fin du mois = end of the month
+plus tard | apres coup = later
+plus tot | auparavant = earlier
+difference | differences | differe | differait = difference
 debut | au debut de | au debut du | debut du mois de = early
 mi = mid
 au milieu de | au milieu du | milieu = mid
-fin | a la fin de | a la fin du | fin du mois de = late
+fin | a la fin de | a la fin du = late
 premiere moitie | premiere quinzaine = first half
 seconde moitie | deuxieme moitie = second half
 il y a = ilya~
@@ -278,6 +285,7 @@ aurait | avoir | aurons | serait | sera =
 )";
 
 constexpr std::string_view kOrders = R"(
+# first @x = first $1 $3
 ilya~ # @u = $2 $3 ago
 ilya~ # @s = $2 $3 ago
 ilya~ exactly # @u = exactly $3 $4 ago
@@ -340,6 +348,10 @@ of @t+ until = from $2 until
 month of @m = $3
 mid - @m = mid $3
 before the one du~ = before the one of the
+the last week = last week
+the last month = last month
+the last year = last year
+the last weekend = last weekend
 )";
 
 constexpr std::string_view kRest = R"(

@@ -171,6 +171,14 @@ ese | esa | aquel | aquella = that
 esos | esas | aquellos | aquellas = those
 ellas | ellos = them
 mismo | misma | mismos | mismas = same
+principios de mes | principio de mes | comienzos de mes = the beginning of the month
+principios de ano | principio de ano = the beginning of the year
+principios de semana | principio de semana = the beginning of the week
+finales de mes | fin de mes = the end of the month
+mas tarde = later
+mas temprano | mas pronto = earlier
+compara | comparar | comparado = compare
+diferencia | diferencias | diferencio | difiere = difference
 principios de | a principios de | a comienzos de | al principio de | a inicios de | al inicio de | principios = early
 mediados de | a mediados de = mid
 finales de | a finales de | al final de | a fines de | fines de = late
@@ -249,6 +257,7 @@ por favor | porfa | porfavor | gracias | oye | oiga | eh | pues | bueno | vale |
 )";
 
 constexpr std::string_view kOrders = R"(
+# first @x = first $1 $3
 hace~ # @u = $2 $3 ago
 hace~ # @s = $2 $3 ago
 hace~ few @u = a few $3 ago
@@ -310,6 +319,10 @@ since @t+ until = from $2 until
 from @t+ to = from $2 to
 month of @m = $3
 around of = around
+the last week = last week
+the last month = last month
+the last year = last year
+the last weekend = last weekend
 )";
 
 constexpr std::string_view kRest = R"(
