@@ -1,7 +1,6 @@
 #include "quern/memory/ask/memory.h"
 
 #include <algorithm>
-#include <cctype>
 #include <unordered_map>
 
 #include "quern/base/error.h"
@@ -11,25 +10,6 @@ namespace quern::memory {
 namespace {
 
 constexpr size_t kMaxQuestionBytes = 64 << 10;
-
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
-
-bool names(std::string_view text, const std::string& name) {  // as a word of its own, or with 's
-  if (name.empty()) return false;
-  const std::string lower = lowered(text), wanted = lowered(name);
-  auto letter = [&](size_t i) {
-    return i < lower.size() &&
-           (static_cast<unsigned char>(lower[i]) >= 0x80 || std::isalnum(static_cast<unsigned char>(lower[i])));
-  };
-  for (size_t at = lower.find(wanted); at != lower.npos; at = lower.find(wanted, at + 1))
-    if ((at == 0 || !letter(at - 1)) && !letter(at + wanted.size())) return true;
-  return false;
-}
 
 ConversationInfo choose(ConversationStore& store, const MemoryOptions& o) {
   if (!o.create) return store.find(o.conversation);
@@ -76,6 +56,16 @@ Json MemoryResult::json(int64_t conversation) const {
   Json p = plan.json(conversation);
   p.set("route", route_name(route));
   if (!topic.empty()) p.set("topic", topic);
+  if (route == Route::time || route == Route::both) {
+    Json runs = Json::array();
+    for (const auto& [lo, hi] : within) {
+      Json run = Json::array();
+      run.push(int64_t{lo}), run.push(int64_t{hi});
+      runs.push(std::move(run));
+    }
+    p.set("within", std::move(runs));
+  }
+  if (!reading.empty()) p.set("reading", reading);
   if (context_turn >= 0) p.set("context_turn", context_turn);
   j.set("plan", std::move(p));
   Json scored = Json::array();
@@ -183,25 +173,6 @@ int64_t Memory::forget(const std::vector<int32_t>& responses) {
 
 size_t Memory::resident_bytes() const { return table_.bytes() + (index_ ? index_->bytes() : 0); }
 
-// Exactly one of the speakers named, or "you" and "I" where the asker is known.
-std::optional<int32_t> Memory::speaker_meant(std::string_view question, const AskOptions& o) const {
-  std::optional<int32_t> found;
-  for (size_t s = 0; s < speakers_.size(); ++s) {
-    if (!names(question, speakers_[s])) continue;
-    if (found) return std::nullopt;
-    found = static_cast<int32_t>(s);
-  }
-  if (found || o.asker.empty() || speakers_.size() != 2) return found;
-  const bool me =
-      names(question, "did I") || names(question, "I said") || names(question, "I told") || names(question, "have I");
-  const bool you = names(question, "did you") || names(question, "you said") || names(question, "you told") ||
-                   names(question, "have you");
-  if (me == you) return std::nullopt;
-  for (size_t s = 0; s < 2; ++s)
-    if ((lowered(speakers_[s]) == lowered(o.asker)) == me) return static_cast<int32_t>(s);
-  return std::nullopt;
-}
-
 // The same turns by a walk over what is alike among them; of many, among those that BM25 finds first.
 std::vector<recall::ScoredDocument> Memory::walked(const std::string& topic, const std::vector<int64_t>& ids) {
   std::vector<std::string> texts;
@@ -279,6 +250,18 @@ std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector
   return out;
 }
 
+// Words that no turn has can rank nothing.
+void Memory::drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes) {
+  std::vector<std::string> unheard;
+  std::erase_if(words, [&](const std::string& w) {
+    if (index().turns_with(w) > 0) return false;
+    unheard.push_back(w);
+    return true;
+  });
+  if (!unheard.empty())
+    notes.push_back(fmt::format("no turn of the conversation has '{}': not used", fmt::join(unheard, "', '")));
+}
+
 MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   if (question.size() > kMaxQuestionBytes) fail("question: {} bytes, at most {}", question.size(), kMaxQuestionBytes);
   if (const int year = civil(day_part(o.now)).year; year < 1700 || year > 8999)
@@ -286,33 +269,17 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   if (o.k < 1) fail("k: {}, expected 1 or more", o.k);
   refresh();
   const Clock clock{.now = o.now, .semantics = o.semantics, .order = o.order};
-  std::vector<std::string> people;
-  for (const std::string& s : speakers_)
-    recall::for_each_word(
-        s, [&](size_t b, size_t e) { people.push_back(lowered(std::string_view(s).substr(b, e - b))); });
+  ReadQuestion read = read_question(question, o.context, {table_, speakers_, clock, o.asker});
   MemoryResult out;
-  TimeQuery time = parse_time(question, clock);
-  Topic topic = topic_of(question, time, people);
-  // Nothing about when, and the question leans on what came before: the newest turn that names a time.
-  if (time.empty() && !o.context.empty() && (topic.words.empty() || points_at_a_time(question))) {
-    for (size_t i = o.context.size(); i-- > 0;) {
-      TimeQuery earlier = parse_time(o.context[i].text, clock);
-      if (earlier.empty()) continue;
-      time = std::move(earlier), out.context_turn = static_cast<int64_t>(i);
-      for (TimeConstraint& c : time.constraints) c.begin = c.end = 0;
-      break;
-    }
-    if (time.empty() && topic.words.empty() && points_at_a_thing(question))
-      for (size_t i = o.context.size(); i-- > 0 && i + 3 >= o.context.size() && topic.words.empty();) {
-        topic = topic_of(o.context[i].text, {}, people);
-        if (!topic.words.empty()) out.context_turn = static_cast<int64_t>(i);
-      }
-  }
-  Selection rows = select_rows(time, table_, clock);
-  out.plan = std::move(rows.plan), out.notes = std::move(rows.notes);
-  const auto who = speaker_meant(question, o);
-  if (who && topic.words.empty() && out.context_turn < 0) topic.words = topic.deeds;
-  if (o.speaker_filter && who) {
+  if (read.text != question) out.reading = read.text;
+  out.context_turn = read.context_turn, out.notes = std::move(read.notes);
+  const auto who = read.speaker;
+  const bool filtered = o.speaker_filter && who;
+  Selection rows = select_rows(read.time, table_, clock, filtered ? who : std::nullopt);
+  out.plan = std::move(rows.plan);
+  for (std::string& n : rows.notes) out.notes.push_back(std::move(n));
+  if (who && read.topic.words.empty() && out.context_turn < 0) read.topic.words = read.topic.deeds;
+  if (filtered) {
     const std::string& name = speakers_[static_cast<size_t>(*who)];
     std::erase_if(rows.rows, [&](uint32_t r) { return table_.speaker[r] != *who; });
     out.plan.steps.push_back({Column::speaker,
@@ -322,21 +289,37 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
                                           info_.id, sql_quoted(name))});
     rows.restricted = true;
   }
-  auto everything = [&] {
-    for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
-  };
-  if (topic.words.empty()) {
-    out.route = rows.restricted || !time.empty() || !time.notes.empty() ? Route::time : Route::neither;
-    if (out.route == Route::neither && !rows.rows.empty()) {
-      const int32_t last = table_.session[rows.rows.back()];
-      std::erase_if(rows.rows, [&](uint32_t r) { return table_.session[r] != last; });
-      out.notes.push_back("neither a time nor a topic: the latest session");
+  if (rows.restricted)
+    for (size_t i = 0; i < rows.rows.size(); ++i) {
+      const bool next = i > 0 && rows.rows[i] == rows.rows[i - 1] + 1;
+      if (!next) out.within.emplace_back(table_.response[rows.rows[i]], 0);
+      out.within.back().second = table_.response[rows.rows[i]];
     }
-    everything();
-    return out;
+  const bool timed = !read.time.empty() || !read.time.notes.empty();
+  if (timed && !read.topic.words.empty()) drop_unheard(read.topic.words, out.notes);
+  out.topic = read.topic.text();
+  rows.restricted |= timed && out.topic.empty();
+  if (out.topic.empty())
+    by_time(rows, out);
+  else
+    by_topic(rows, o, out);
+  return out;
+}
+
+// Every row of the time; without one the latest session.
+void Memory::by_time(Selection& rows, MemoryResult& out) const {
+  out.route = rows.restricted ? Route::time : Route::neither;
+  if (out.route == Route::neither && !rows.rows.empty()) {
+    const int32_t last = table_.session[rows.rows.back()];
+    std::erase_if(rows.rows, [&](uint32_t r) { return table_.session[r] != last; });
+    out.notes.push_back("neither a time nor a topic: the latest session");
   }
-  out.topic = topic.text();
+  for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
+}
+
+void Memory::by_topic(Selection& rows, const AskOptions& o, MemoryResult& out) {
   out.route = rows.restricted ? Route::both : Route::topic;
+  const size_t there = rows.rows.size();
   if (rows.rows.empty() && rows.restricted) {
     out.notes.push_back("no turn meets the time and the speaker: ranked without them");
     for (uint32_t r = 0; r < table_.size(); ++r)
@@ -344,11 +327,15 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   }
   out.ranked = rank(out.topic, rows.rows, o);
   for (const RankedTurn& r : out.ranked) out.responses.push_back(r.response);
+  if (!out.ranked.empty() && rows.restricted && out.ranked.size() < there)
+    out.notes.push_back(
+        fmt::format("the {} of {} turns there that suit '{}' best", out.ranked.size(), there, out.topic));
   if (out.ranked.empty() && rows.restricted) {
     out.notes.push_back(fmt::format("none of the words '{}' occurs there: all its rows", out.topic));
-    everything();
+    for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
+  } else if (out.ranked.empty()) {
+    out.notes.push_back(fmt::format("no turn has a word of '{}'", out.topic));
   }
-  return out;
 }
 
 }  // namespace quern::memory

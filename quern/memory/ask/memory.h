@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/memory/ask/read_question.h"
 #include "quern/memory/plan/plan.h"
 #include "quern/memory/store/store.h"
 #include "quern/memory/time/zone.h"
@@ -37,10 +38,6 @@ struct MemoryOptions {
   int64_t gap = kUsualGap;   // likewise
   int32_t topic_segment_turns = 1 << 16;
   bool background = false;  // make the index of words in a thread from now on, not in the first question's time
-};
-
-struct ContextTurn {
-  std::string speaker, text;
 };
 
 enum class Route : uint8_t { time, topic, both, neither };
@@ -71,8 +68,12 @@ struct MemoryResult {
   Route route = Route::neither;
   std::vector<int32_t> responses;  // of a time question: all rows, in order; of a topic: the k best, best first
   std::vector<RankedTurn> ranked;  // of a topic
+  // Every turn of the time and the speaker, whether a topic was ranked among them or not: runs of response numbers.
+  // Empty when neither restricts.
+  std::vector<std::pair<int32_t, int32_t>> within;
   Plan plan;
   std::string topic;
+  std::string reading;  // the question in plain English, when it was put into other words
   std::vector<std::string> notes;
   int64_t context_turn = -1;  // whose time was taken
   Json json(int64_t conversation) const;
@@ -103,7 +104,9 @@ class Memory {
   const TopicIndex& index();
   std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
   std::vector<recall::ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
-  std::optional<int32_t> speaker_meant(std::string_view question, const AskOptions& o) const;
+  void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);
+  void by_time(Selection& rows, MemoryResult& out) const;
+  void by_topic(Selection& rows, const AskOptions& o, MemoryResult& out);
   size_t row_of(int32_t response);
   ConversationStore store_;
   ConversationInfo info_;

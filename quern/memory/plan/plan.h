@@ -4,6 +4,7 @@
 // May") is resolved to session numbers, so the chain says what was kept. Cost: linear in the rows.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,10 @@ struct Selection {
   std::vector<std::string> notes;  // what was set aside, widened, or could not be meant
   bool restricted = false;         // a constraint applied
 };
-// Turns after clock.now do not exist for the question.
-Selection select_rows(const TimeQuery& query, const TurnTable& table, const Clock& clock);
+// Turns after clock.now do not exist for the question. Responses are counted among those of `speaker`, when given; the
+// chain does not name the speaker.
+Selection select_rows(const TimeQuery& query, const TurnTable& table, const Clock& clock,
+                      std::optional<int32_t> speaker = std::nullopt);
 // The number of the session going on at `now`: one past the last, unless its last turn is younger than the gap.
 int32_t current_session(const TurnTable& table, LocalSeconds now);
 

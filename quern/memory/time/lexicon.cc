@@ -24,7 +24,8 @@ constexpr LexiconEntry kWords[] = {
     {"sixty", Lex::number, 60}, {"seventy", Lex::number, 70}, {"eighty", Lex::number, 80},
     {"ninety", Lex::number, 90}, {"hundred", Lex::number, 100, Word::hundred},
     {"first", Lex::ordinal, 1, Word::first}, {"initial", Lex::ordinal, 1, Word::first},
-    {"opening", Lex::ordinal, 1, Word::first}, {"earliest", Lex::ordinal, 1, Word::first},
+    {"opening", Lex::ordinal, 1, Word::first}, {"inaugural", Lex::ordinal, 1, Word::first},
+    {"earliest", Lex::ordinal, 1, Word::first},
     {"second", Lex::ordinal, 2}, {"third", Lex::ordinal, 3},
     {"fourth", Lex::ordinal, 4}, {"fifth", Lex::ordinal, 5}, {"sixth", Lex::ordinal, 6}, {"seventh", Lex::ordinal, 7},
     {"eighth", Lex::ordinal, 8}, {"eigth", Lex::ordinal, 8}, {"ninth", Lex::ordinal, 9}, {"tenth", Lex::ordinal, 10},
@@ -50,10 +51,10 @@ constexpr LexiconEntry kWords[] = {
     {"monday", Lex::weekday, 0}, {"tuesday", Lex::weekday, 1}, {"wednesday", Lex::weekday, 2},
     {"wensday", Lex::weekday, 2}, {"thursday", Lex::weekday, 3}, {"friday", Lex::weekday, 4},
     {"saturday", Lex::weekday, 5}, {"sunday", Lex::weekday, 6}, {"mon", Lex::weekday, 0, Word::none, true},
-    {"tue", Lex::weekday, 1, Word::none, true}, {"tues", Lex::weekday, 1, Word::none, true},
-    {"wed", Lex::weekday, 2, Word::none, true}, {"weds", Lex::weekday, 2, Word::none, true},
-    {"thu", Lex::weekday, 3, Word::none, true}, {"thur", Lex::weekday, 3, Word::none, true},
-    {"thurs", Lex::weekday, 3, Word::none, true}, {"fri", Lex::weekday, 4, Word::none, true},
+    {"tue", Lex::weekday, 1}, {"tues", Lex::weekday, 1},
+    {"wed", Lex::weekday, 2, Word::none, true}, {"weds", Lex::weekday, 2},
+    {"thu", Lex::weekday, 3}, {"thur", Lex::weekday, 3},
+    {"thurs", Lex::weekday, 3}, {"fri", Lex::weekday, 4},
     {"sat", Lex::weekday, 5, Word::none, true}, {"sun", Lex::weekday, 6, Word::none, true},
     {"mondays", Lex::weekday, 0, Word::none, false, true}, {"tuesdays", Lex::weekday, 1, Word::none, false, true},
     {"wednesdays", Lex::weekday, 2, Word::none, false, true}, {"thursdays", Lex::weekday, 3, Word::none, false, true},
@@ -173,28 +174,10 @@ constexpr LexiconEntry kWords[] = {
     {"their", Lex::other, 0, Word::our}, {"your", Lex::other, 0, Word::our}, {"now", Lex::other, 0, Word::now},
     {"noon", Lex::other, 43200, Word::noon}, {"midday", Lex::other, 43200, Word::noon},
     {"lunchtime", Lex::other, 43200, Word::noon}, {"midnight", Lex::other, 0, Word::midnight},
+    {"except", Lex::other, 0}, {"without", Lex::other, 0}, {"recently", Lex::other, 0}, {"lately", Lex::other, 0},
     {"am", Lex::other, 0, Word::am}, {"pm", Lex::other, 0, Word::pm},
 };
 
-constexpr std::string_view kMendable[] = {
-    "january", "february", "april", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday",
-    "thursday", "friday", "saturday", "sunday", "yesterday", "tomorrow", "session", "sessions", "conversation",
-    "conversations", "discussion", "discussions", "morning", "afternoon", "evening", "weekend", "tonight",
-    "christmas", "halloween", "thanksgiving", "autumn", "summer", "winter", "spring", "months", "second", "fourth", "seventh", "eighth", "eleventh", "twelfth",
-    "previous", "between", "through", "message", "messages", "response", "meeting"};
-
-// One edit away from a name, but words of their own.
-constexpr std::string_view kOwnWords[] = {
-    "winner", "winder", "wither", "inter", "winters", "string", "strings", "sprint", "sprung", "sprig", "springs",
-    "simmer", "summed", "summers", "hummer", "bummer", "autumns",
-    "mourning", "sundae", "sundry", "warning", "session's", "cession", "secession", "evenings", "obsession", "mouths",
-    "moths", "seconds", "forth", "fourths", "massage", "massages", "meetings", "melting", "meeting's", "greeting",
-    "seating", "passage", "thorough", "though", "thought", "brought", "wrought", "sundays", "mondays", "fridays",
-    "adoring", "boring", "moaning", "mooring", "morning's", "leveling", "responses", "monthly", "tenth", "seventy",
-    "eighty", "mornings", "weekends", "weekender", "feeling", "beating", "heating", "sessional", "even", "evening's",
-    "responsive", "messaged", "messenger", "previously", "betwixt", "evening", "concussion", "digression",
-    "passion", "mission", "sessile", "august's", "augusta", "octobers", "responsed", "sicken", "second's", "beckon",
-    "reckon", "meting", "mating", "fleeting", "conservation", "growing", "warming", "moving", "mowing"};
 // clang-format on
 
 }  // namespace
@@ -208,30 +191,6 @@ const LexiconEntry* lexicon_find(std::string_view lower) {
   }();
   const auto at = table->find(lower);
   return at == table->end() ? nullptr : at->second;
-}
-
-bool one_edit_apart(std::string_view a, std::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  if (b.size() - a.size() > 1) return false;
-  size_t i = 0;
-  while (i < a.size() && a[i] == b[i]) ++i;
-  if (i == a.size()) return true;
-  if (a.size() < b.size()) return a.substr(i) == b.substr(i + 1);
-  if (a.substr(i + 1) == b.substr(i + 1)) return true;
-  return i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] && a.substr(i + 2) == b.substr(i + 2);
-}
-
-// Short words have many neighbors: of five letters only two that changed places, or one that was left out of six.
-const LexiconEntry* lexicon_mend(std::string_view lower) {
-  if (lower.size() < 5 || lower.size() > 15) return nullptr;
-  for (const std::string_view name : kMendable) {
-    if (name.size() < 5 || !one_edit_apart(lower, name)) continue;
-    if (name.size() == 5 && (lower.size() != 5 || !std::is_permutation(lower.begin(), lower.end(), name.begin())))
-      continue;
-    if (std::find(std::begin(kOwnWords), std::end(kOwnWords), lower) != std::end(kOwnWords)) return nullptr;
-    return lexicon_find(name);
-  }
-  return nullptr;
 }
 
 }  // namespace quern::memory

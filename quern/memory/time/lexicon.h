@@ -14,10 +14,10 @@ struct LexiconEntry {
   bool weak = false, plural = false;
 };
 const LexiconEntry* lexicon_find(std::string_view lower);
-// The name one edit away (insertion, deletion, change, swap of neighbors); null when there is none, or the word is
-// an English word of its own ("mourning").
+// The name that a slip of the pen stands for (lexicon_mend.cc); empty when the word is none, or one of its own.
+std::string_view mended_spelling(std::string_view lower);
 const LexiconEntry* lexicon_mend(std::string_view lower);
-// At most one edit apart. Cost: linear.
+// At most one edit apart (insertion, deletion, change, swap of neighbors). Cost: linear.
 bool one_edit_apart(std::string_view a, std::string_view b);
 
 }  // namespace quern::memory

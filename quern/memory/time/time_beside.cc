@@ -145,6 +145,14 @@ size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
 // "the day after May 8th", "two days before yesterday", "the Friday before June 9th", "a week after Easter"
 size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   size_t j = skip(i, Word::the);
+  if (j > i && said(j, "eve") && is(j + 1, Word::of)) {  // the eve of Valentine's Day
+    Period base;
+    const size_t end = period(j + 2, base, depth + 1);
+    if (!end || base.impossible || base.grain != Grain::day) return 0;
+    out = Period::days(base.first() - 1, base.first() - 1, Grain::day, "beside");
+    out.absolute = base.absolute;
+    return end;
+  }
   int64_t v = 1;
   bool counted = false, some = false;
   if (const size_t k = count(j, v)) some = counted = true, j = k;
@@ -169,6 +177,12 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   const size_t end = period(k, base, depth + 1);
   if (!end || base.impossible || base.name == std::string_view("next")) return 0;
   const bool absolute = base.absolute;
+  if (base.grain == Grain::part && !named && u == Unit::day) {  // "the day before yesterday in the morning"
+    const int64_t shift = (before ? -1 : 1) * std::min<int64_t>(v, 10'000) * kDaySeconds;
+    out = base;
+    out.lo += shift, out.hi += shift;
+    return end;
+  }
   if (named) {
     const int wd = t_[j].value;
     const Day d = before ? base.first() - ((weekday_of(base.first()) - wd + 6) % 7 + 1)

@@ -12,9 +12,10 @@ namespace {
 
 // "What did we go through this year?": the verb's own preposition, not the end of a span.
 bool goes_through(std::string_view word) {
-  static constexpr std::string_view verbs[] = {
-      "go",     "goes", "going", "gone",    "went",    "work",    "works",   "worked", "walk", "walked", "talk",
-      "talked", "run",  "ran",   "running", "working", "talking", "walking", "take",   "took", "taken",  "been"};
+  static constexpr std::string_view verbs[] = {"go",      "goes",    "going",   "gone",    "went",   "work", "works",
+                                               "worked",  "walk",    "walked",  "talk",    "talked", "run",  "ran",
+                                               "running", "working", "talking", "walking", "take",   "took", "taken",
+                                               "been",    "me",      "us",      "you",     "them",   "it"};
   return std::find(std::begin(verbs), std::end(verbs), word) != std::end(verbs);
 }
 
@@ -62,7 +63,7 @@ size_t TimeParser::range_separator(size_t k, Word opening) const {
   const bool between = opening == Word::between, from = opening == Word::from;
   if (is(k, Word::up) && (is(k + 1, Word::to) || is(k + 1, Word::until) || is(k + 1, Word::through))) return k + 2;
   if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until)) return k + 1;
-  if (is(k, Word::and_) && between) return k + 1;
+  if (is(k, Word::and_) && between && !differing_ && !comparing_) return k + 1;
   if (is(k, Word::and_) && from && (is(k + 1, Word::until) || is(k + 1, Word::to) || is(k + 1, Word::through)))
     return k + 2;
   if (dash(k)) return k;
@@ -159,7 +160,7 @@ TimeConstraint TimeParser::from_period(const Period& p) const {
   c.axis = Axis::date;
   if (!p.impossible) c.ranges.push_back({p.lo, p.hi});
   c.grain = p.grain, c.rule = p.rule, c.argument = p.argument, c.absolute = p.absolute, c.soft = p.soft,
-  c.name = p.name;
+  c.year_said = p.year_said, c.name = p.name;
   return c;
 }
 
@@ -183,8 +184,9 @@ size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
     days.push_back(p.day);
     for (size_t k = next(end); k; k = next(end)) {
       const size_t more = day_number(k, d);
-      if (!more || !is(more - 1, Lex::ordinal) || is(more, Word::of) || is(more, Lex::month) ||
-          is(more, Lex::session) || is(more, Lex::unit))
+      const bool bare = more && !is(more - 1, Lex::ordinal);  // "March 5, 7 and 9"
+      if (!more || (bare && !sentence_end(more) && !is(more, Word::and_) && !is(more, Word::or_)) ||
+          is(more, Word::of) || is(more, Lex::month) || is(more, Lex::session) || is(more, Lex::unit))
         break;
       days.push_back(d), end = more;
     }
@@ -219,6 +221,18 @@ TimeParser::RangeOpening TimeParser::range_opening(size_t i, size_t& j) const {
       said(j + 2, "than")) {
     open = is(j + 1, Word::earlier) ? RangeOpening::since : RangeOpening::until;
     j += 3;
+  } else if (is(j, Word::not_) && (is(j + 1, Word::before) || is(j + 1, Word::after))) {
+    open = is(j + 1, Word::before) ? RangeOpening::since : RangeOpening::until;
+    j += 2;
+  } else if (said(j, "post") || said(j, "pre") ||
+             (is(j, Word::past) && is(j + 1, Lex::month) && is(j + 2, Lex::number))) {
+    open = said(j, "pre") ? RangeOpening::before : RangeOpening::after;
+    ++j;
+  } else if ((is(j, Word::earlier) || is(j, Word::later)) && said(j + 1, "than")) {
+    open = is(j, Word::earlier) ? RangeOpening::before : RangeOpening::after;
+    j += 2;
+  } else if (is(j, Word::as) && is(j + 1, Word::of)) {
+    j += 2, open = RangeOpening::since;
   } else if (is(j, Word::starting) || (is(j, Word::begin) && !is(j + 1, Word::of))) {
     ++j;
     if (is(j, Word::from) || is(j, Word::on) || is(j, Word::in) || said(j, "with")) ++j;
@@ -260,15 +274,28 @@ size_t TimeParser::onward(size_t i, size_t end) const {
   return end;
 }
 
+// "in February and November 2024": the year is that of both.
+void TimeParser::share_year(int year, TimeConstraint& out) const {
+  if (out.grain != Grain::month && out.grain != Grain::day) return;
+  for (TimeRange& r : out.ranges) {
+    const Civil c = civil(day_part(r.lo));
+    if (!date_exists(year, c.month, c.day)) continue;
+    const Day lo = day_of(year, c.month, c.day);
+    r = {lo * kDaySeconds, ((out.grain == Grain::month ? add_months(lo, 1) - 1 : lo) + int64_t{1}) * kDaySeconds - 1};
+  }
+}
+
 // "in May and July", "on May 8th or 9 June": what follows the first
 size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
   while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ',')) && !out.ranges.empty()) {
     size_t k = is(end, Word::and_) || is(end, Word::or_) ? end + 1 : end;
+    if (k == end && excepting_ && preposition(k)) break;  // "not in March, in February"
     if (is(k, Word::and_) || is(k, Word::or_)) ++k;
     if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
     Period q;
     const size_t more = period(k, q);
     if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
+    if (q.year_said && out.absolute && !out.year_said) share_year(civil(q.first()).year, out);
     // "July 3rd, 2023" was taken whole; "the first session, May 8" is not a list of dates.
     out.ranges.push_back({q.lo, q.hi});
     out.rule = TimeRule::plain, end = more;
@@ -301,6 +328,8 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   refuse_impossible(j, end);
   if (open == RangeOpening::none && j > i && is(i, Word::by)) open = RangeOpening::until;
   if (const size_t behind = onward(i, end); behind > end) end = behind, open = RangeOpening::since;
+  if (is(end, Word::or_) && (is(end + 1, Word::earlier) || (is(end + 1, Word::before) && sentence_end(end + 2))))
+    end += 2, open = RangeOpening::until;
   if (open == RangeOpening::none || out.ranges.empty()) return more_periods(end, out);
   TimeRange& r = out.ranges[0];
   switch (open) {
@@ -337,6 +366,10 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
   attempt(response_clause(i, c));
   attempt(recurring(i, c));
   attempt(clock_clause(i, c));
+  attempt(date_beside_anchor(i, c));
+  attempt(vague(i, c));
+  attempt(days_apart(i, c));
+  attempt(same_day_back(i, c));
   const size_t notes = out_.notes.size();
   const size_t end = date_clause(i, c);
   if (end <= best) out_.notes.resize(notes);
@@ -344,32 +377,85 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
   return best;
 }
 
+// Introduced by "as mentioned on", "according to the conversation on".
+bool TimeParser::mentioned(size_t i) const {
+  for (size_t back = i; back > 0 && i - back < 4 && !t_[back].starts;) {
+    --back;
+    if (is(back, Word::mention) || is(back, Word::talk) || (is(back, Lex::session) && t_[back].value == 0))
+      return true;
+    if (!preposition(back) && !is(back, Word::as) && !is(back, Word::the)) break;
+  }
+  return false;
+}
+
+// "next week", "tomorrow": nothing was said then, unless it is what the talk was about ("our plans for next week").
+bool TimeParser::ahead(const TimeConstraint& c, size_t i) {
+  const bool next = c.axis == Axis::date && c.name == std::string_view("next");
+  const bool later = c.axis == Axis::date && !c.ranges.empty() && c.ranges[0].lo > clock_.now;
+  if (!next && !later) return false;
+  const std::string_view said_so = text_.substr(c.begin, c.end - c.begin);
+  const bool subject = i > 0 && (said(i - 1, "for") || said(i - 1, "about") || said(i - 1, "regarding"));
+  ahead_of_now_ |= !subject;
+  out_.notes.push_back(subject ? fmt::format("'{}' lies ahead of now and restricts nothing", said_so)
+                               : fmt::format("'{}' lies ahead of now", said_so));
+  return true;
+}
+
+// "In the first session, what sport did he say he had recently joined?": what was said happened then.
+void TimeParser::drop_vague() {
+  auto is_vague = [](const TimeConstraint& c) { return std::string_view(c.name) == "vague"; };
+  const bool exact = std::any_of(out_.constraints.begin(), out_.constraints.end(), [&](const TimeConstraint& c) {
+    return !is_vague(c) && c.join != TimeJoin::except && (c.axis == Axis::date || c.axis == Axis::session);
+  });
+  if (exact) std::erase_if(out_.constraints, is_vague);
+}
+
 TimeQuery TimeParser::run() {
+  std::vector<uint8_t> used(n_, 0);
+  size_t last_end = SIZE_MAX, except_until = 0, except_from = 0, except_behind = 0;
   for (size_t i = 0; i < n_;) {
     TimeConstraint c;
-    const size_t end = clause(i, c);
+    excepting_ = i < except_until;
+    size_t end = contrasted(i, c);
+    if (!end) end = clause(i, c);
+    if (const size_t behind = end && is(i, Word::not_) ? 0 : exception_word(i); behind && !end) {
+      // what is taken away follows, at once or behind a small word
+      except_until = behind + 5, except_from = i, except_behind = behind;
+      std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(behind), 2);
+      i = behind;
+      continue;
+    }
     if (!end) {
       ++i;
       continue;
     }
     c.begin = t_[i].begin, c.end = t_[end - 1].end;
-    for (size_t back = i; back > 0 && i - back < 4 && !t_[back].starts;) {
-      --back;
-      if (is(back, Word::mention) || is(back, Word::talk) || (is(back, Lex::session) && t_[back].value == 0)) {
-        c.mention = true;
-        break;
-      }
-      if (!preposition(back) && !is(back, Word::as) && !is(back, Word::the)) break;
-    }
-    const bool future = c.axis == Axis::date && c.name == std::string_view("next");
-    const bool tomorrow = c.axis == Axis::date && !c.absolute && !c.ranges.empty() && c.ranges[0].lo > clock_.now;
-    if (future || (tomorrow && c.grain <= Grain::week))
-      out_.notes.push_back(
-          fmt::format("'{}' lies ahead of now and restricts nothing", text_.substr(c.begin, c.end - c.begin)));
-    else
+    c.mention = mentioned(i);
+    if (std::string_view(c.name) == "clock-bare" && !c.ranges.empty())
+      out_.notes.push_back(fmt::format("'{}' is taken as {} to {}", text_.substr(c.begin, c.end - c.begin),
+                                       clock_text(second_part(c.ranges[0].lo)),
+                                       clock_text(second_part(c.ranges[0].hi))));
+    std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(end), 1);
+    if (i < except_until && !small_words(except_behind, i)) except_until = 0;  // "except Ada's turns on March 5"
+    if (i < except_until) {
+      c.join = TimeJoin::except, except_until = 0, c.begin = t_[except_from].begin;
+      for (uint8_t& u : used)
+        if (u == 2) u = 1;
       out_.constraints.push_back(std::move(c));
-    i = end;
+    } else if (!ahead(c, i)) {
+      if (last_end != SIZE_MAX && corrected(last_end, i)) take_back(c);
+      const bool unites = last_end != SIZE_MAX && united(last_end, is(i, Word::from) || is(i, Word::to) ? i + 1 : i);
+      join_in(std::move(c), unites ? Between::unites : Between::nothing);
+    }
+    last_end = end, i = end;
   }
+  drop_vague();
+  settle_frames(out_);
+  if (ahead_of_now_ && out_.constraints.empty()) {
+    out_.constraints.emplace_back();
+    out_.constraints.back().nothing = true;
+  }
+  leftover(used);
   out_.tries = tries_;
   return std::move(out_);
 }

@@ -48,7 +48,7 @@ size_t TimeParser::day_number(size_t i, int& d) const {
 size_t TimeParser::partial(size_t i, PartialDate& p) const {
   p = {};
   if (is(i, Lex::date)) {
-    if (t_[i].weak && (i == 0 || !(preposition(i - 1) || is(i - 1, Word::and_)))) return 0;
+    if (t_[i].weak && (i == 0 || !(preposition(i - 1) || is(i - 1, Word::and_) || is(i - 1, Word::the)))) return 0;
     p = {t_[i].year, t_[i].month, t_[i].day};
     return i + 1;
   }
@@ -104,10 +104,11 @@ Period TimeParser::resolve(const PartialDate& p) const {
   const int this_year = civil(today_).year;
   auto on = [&](int y) {
     Period q = Period::days(day_of(y, p.month, p.day), day_of(y, p.month, p.day), Grain::day, "date");
-    q.absolute = true;
+    q.absolute = true, q.year_said = p.year != 0;
     return q;
   };
   if (p.month == 0) return out;
+  out.year_said = p.year != 0;
   if (p.month > 12 || p.day > 31) {
     out.impossible = true;
     return out;
@@ -116,7 +117,7 @@ Period TimeParser::resolve(const PartialDate& p) const {
     int y = p.year ? p.year : this_year;
     if (!p.year && day_of(y, p.month, 1) > today_) --y;
     out = Period::days(day_of(y, p.month, 1), day_of(y, p.month, month_length(y, p.month)), Grain::month, "month");
-    out.absolute = true;
+    out.absolute = true, out.year_said = p.year != 0;
     return out;
   }
   if (p.year) {
@@ -139,9 +140,11 @@ size_t TimeParser::calendar_date(size_t i, Period& out) const {
 
 // "on the 8th": needs its article and nothing behind it that it could count.
 size_t TimeParser::day_of_month(size_t i, Period& out) const {
-  if (!is(i, Word::the) || i == 0 || !preposition(i - 1)) return 0;
+  if (!is(i, Word::the)) return 0;
   int d;
   size_t j = day_number(i + 1, d);
+  const bool of_month = j && is(j, Word::of) && (is_unit(j + 2, Unit::month) || is_unit(j + 3, Unit::month));
+  if (!of_month && !excepting_ && (i == 0 || !preposition(i - 1))) return 0;
   if (!j || !is(j - 1, Lex::ordinal) || d > 31) return 0;
   if (is(j, Word::of) && (is(j + 1, Word::this_) || is(j + 1, Word::last) || is(j + 1, Word::the))) {
     size_t k = j + 2;
@@ -162,7 +165,8 @@ size_t TimeParser::day_of_month(size_t i, Period& out) const {
                      is(j, Word::or_) || dash(j);
   const size_t other = dash(j) ? j : j + 1;
   const bool counts_nothing =
-      sentence_end(j) || is(j, Word::we) || said(j, "did") || said(j, "was") ||
+      sentence_end(j) || is(j, Word::we) || is(j, Word::talk) || is(j, Word::mention) || said(j, "did") ||
+      said(j, "was") ||
       (joins && (is(other, Word::the) || is(other, Lex::ordinal) || is(other, Lex::number) || is(other, Lex::month)));
   if (!counts_nothing) return 0;
   Day month = month_begin(today_);
@@ -218,6 +222,26 @@ std::optional<Day> TimeParser::holiday_in(Holiday h, int y) const {
       return day_of(y, 12, 25);
     case Holiday::boxing_day:
       return day_of(y, 12, 26);
+    case Holiday::april_fools:
+      return day_of(y, 4, 1);
+    case Holiday::epiphany:
+      return day_of(y, 1, 6);
+    case Holiday::may_day:
+      return day_of(y, 5, 1);
+    case Holiday::good_friday:
+      return easter(y) - 2;
+    case Holiday::easter_monday:
+      return easter(y) + 1;
+    case Holiday::all_saints:
+      return day_of(y, 11, 1);
+    case Holiday::st_nicholas:
+      return day_of(y, 12, 6);
+    case Holiday::midsummer:
+      return day_of(y, 6, 24);
+    case Holiday::bastille:
+      return day_of(y, 7, 14);
+    case Holiday::unity_day:
+      return day_of(y, 10, 3);
   }
   return std::nullopt;
 }
@@ -227,7 +251,10 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   if (i >= n_) return 0;
   const bool last = is(i, Word::last), here = is(i, Word::this_);
   size_t j = last || here ? i + 1 : i;
-  const bool led = i > 0 && preposition(i - 1) && !said(i - 1, "about");
+  const bool range = i > 2 && (is(i - 1, Word::and_) || is(i - 1, Word::or_)) &&
+                     (is(i - 2, Lex::holiday) || is(i - 2, Word::day) || is(i - 3, Word::between));
+  const bool articled = i > 1 && is(i - 1, Word::the) && preposition(i - 2) && !said(i - 2, "about");
+  const bool led = range || articled || (i > 0 && preposition(i - 1) && !said(i - 1, "about"));
   const bool bare = j == i && !led;
   if (is(j, Lex::day_word) || j >= n_) return 0;
   Holiday h;
@@ -238,6 +265,7 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
     if (h == Holiday::christmas && eve(j)) h = Holiday::christmas_eve, ++j;
     if (is(j, Word::day) || is_unit(j, Unit::day)) ++j;
     if (h == Holiday::easter && is(j, Lex::weekday) && t_[j].value == 6) ++j;
+    if (h == Holiday::easter && is(j, Lex::weekday) && t_[j].value == 0) h = Holiday::easter_monday, ++j;
   } else if (begins(j, "new") && is(j + 1, Word::year)) {
     j += 2;
     h = eve(j) ? Holiday::new_years_eve : Holiday::new_year;
@@ -254,15 +282,36 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
     j += 2;
   } else if (begins(j, "black") && is(j + 1, Lex::weekday) && t_[j + 1].value == 4) {
     h = Holiday::black_friday, j += 2;
-  } else if (begins(j, "st") && begins(j + 1, "patrick") && is(j + 2, Word::day)) {
-    h = Holiday::patrick, j += 3;
+  } else if ((begins(j, "st") || begins(j, "saint")) && begins(j + 1, "patrick")) {
+    h = Holiday::patrick, j += is(j + 2, Word::day) ? 3 : 2;
+  } else if (is(j, Lex::month) && t_[j].value == 4 && begins(j + 1, "fool")) {
+    h = Holiday::april_fools, j += is(j + 2, Word::day) ? 3 : 2;
+  } else if (said(j, "epiphany") || (said(j, "three") && begins(j + 1, "king"))) {
+    h = Holiday::epiphany, j += said(j, "epiphany") ? 1 : 2;
+    if (is(j, Word::day)) ++j;
+  } else if (begins(j, "may") && is(j + 1, Word::day)) {
+    h = Holiday::may_day, j += 2;
+  } else if (said(j, "good") && is(j + 1, Lex::weekday) && t_[j + 1].value == 4) {
+    h = Holiday::good_friday, j += 2;
+  } else if (begins(j, "all") && (begins(j + 1, "saint") || begins(j + 1, "hallow"))) {
+    h = Holiday::all_saints, j += is(j + 2, Word::day) ? 3 : 2;
+  } else if ((begins(j, "st") || begins(j, "saint")) && begins(j + 1, "nicholas")) {
+    h = Holiday::st_nicholas, j += is(j + 2, Word::day) ? 3 : 2;
+  } else if (begins(j, "midsummer") || (begins(j, "st") && begins(j + 1, "john"))) {
+    h = Holiday::midsummer, j += begins(j, "midsummer") ? 1 : 2;
+    if (is(j, Word::day)) ++j;
+  } else if (begins(j, "bastille") && is(j + 1, Word::day)) {
+    h = Holiday::bastille, j += 2;
+  } else if (said(j, "unity") && is(j + 1, Word::day)) {
+    h = Holiday::unity_day, j += 2;
   } else {
     return 0;
   }
   // With nothing before it a holiday may be what was talked about: not in "Boxing Day's chat", nor as a heading.
   const bool chat = is(j, Lex::session) && t_[j].value == 0;
   const bool apart = j < n_ && t_[j].before == '-' && t_[j].begin > t_[j - 1].end + 1;  // not in Halloween-themed
-  const bool heading = i == 0 && j < n_ && (t_[j].before == ':' || apart);
+  const bool alone = i == 0 && j >= n_;                                                 // "New Year's?"
+  const bool heading = alone || (i == 0 && j < n_ && (t_[j].before == ':' || apart));
   if (bare && !chat && !heading) return 0;
   int y = 0;
   if (const size_t with_year = year(j, y)) {
@@ -292,7 +341,9 @@ size_t TimeParser::season(size_t i, Period& out) const {
   const bool last = is(j, Word::last) || is(j, Word::past) || is(j, Word::previous), here = is(j, Word::this_);
   if (last || here) ++j;
   if (here && is(j, Word::past)) ++j;
-  if (!is(j, Lex::season) || (j == i && (i == 0 || !preposition(i - 1)))) return 0;
+  int with = 0;
+  const bool dated = is(j, Lex::season) && year(j + 1, with) != 0 && !t_[j].plural;
+  if (!is(j, Lex::season) || (j == i && !dated && (i == 0 || !preposition(i - 1)))) return 0;
   if (j == i + 1 && is(i, Word::the) && (i == 0 || !preposition(i - 1))) return 0;
   const int s = t_[j].value;
   int y = 0;

@@ -129,6 +129,13 @@ bool TimeParser::month_here(size_t i) const {
 bool TimeParser::weekday_here(size_t i) const {
   if (!is(i, Lex::weekday)) return false;
   if (!t_[i].weak) return true;
+  auto joined_to_day = [&](size_t k, size_t other) {
+    return (is(k, Word::and_) || is(k, Word::or_) || is(k, Word::to)) && is(other, Lex::weekday);
+  };
+  if ((is(i + 1, Lex::weekday) && t_[i + 1].before != ' ') ||
+      (i > 0 && is(i - 1, Lex::weekday) && t_[i].before != ' '))
+    return true;  // mon-wed, tue/wed
+  if (joined_to_day(i + 1, i + 2) || (i > 1 && joined_to_day(i - 1, i - 2))) return true;
   return i > 0 && (preposition(i - 1) || is(i - 1, Lex::ordinal));
 }
 

@@ -17,6 +17,7 @@ struct Period {
   bool absolute = false;
   bool impossible = false;  // 31 February
   bool bare_year = false, weak = false;
+  bool year_said = false;
   TimeRule rule = TimeRule::plain;
   int64_t argument = 0;
   bool soft = false;
@@ -36,7 +37,9 @@ struct PartialDate {
 class TimeParser {
  public:
   TimeParser(std::string_view text, const TimeWords& words, const Clock& clock)
-      : text_(text), w_(words), t_(words.tokens), n_(words.tokens.size()), clock_(clock), today_(clock.today()) {}
+      : text_(text), w_(words), t_(words.tokens), n_(words.tokens.size()), clock_(clock), today_(clock.today()) {
+    look_over();
+  }
   TimeQuery run();
 
  private:
@@ -110,13 +113,50 @@ class TimeParser {
   RangeOpening range_opening(size_t i, size_t& j) const;
   size_t onward(size_t i, size_t end) const;
   size_t more_periods(size_t end, TimeConstraint& out) const;
+  void share_year(int year, TimeConstraint& out) const;
   size_t clause(size_t i, TimeConstraint& out);
+  bool mentioned(size_t i) const;
+  void drop_vague();
+  bool ahead(const TimeConstraint& c, size_t i);
   size_t date_clause(size_t i, TimeConstraint& out);
   size_t date_list(size_t i, TimeConstraint& out) const;
   size_t recurring(size_t i, TimeConstraint& out) const;
   size_t clock_clause(size_t i, TimeConstraint& out) const;
-  size_t clock_time(size_t i, int32_t& lo, int32_t& hi) const;
+  // time_clock.cc
+  struct ClockPoint {
+    int32_t at = 0;
+    bool whole_hour = false, midnight = false;
+    bool bare = false;   // of twelve hours, and which half of the day is not said
+    bool alone = false;  // a number and nothing else
+  };
+  size_t part_behind(size_t i, DayPart& part) const;
+  size_t clock_point(size_t i, ClockPoint& out) const;
+  bool counts_nothing(size_t i) const;
+  int32_t waking(const ClockPoint& p) const;
+  size_t clock_span(size_t i, int32_t& lo, int32_t& hi, bool& guessed) const;
+  size_t clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed) const;
   TimeConstraint from_period(const Period& p) const;
+
+  // time_vague.cc
+  size_t vague(size_t i, TimeConstraint& out);
+  size_t days_apart(size_t i, TimeConstraint& out) const;
+  size_t same_day_back(size_t i, TimeConstraint& out);
+
+  // time_joins.cc
+  size_t phrase(size_t i, std::string_view spellings) const;
+  size_t exception_word(size_t i) const;
+  bool united(size_t from, size_t to);
+  bool small_words(size_t from, size_t to) const;
+  size_t contrasted(size_t i, TimeConstraint& out) const;
+  enum class Between : uint8_t { nothing, unites };
+  void join_in(TimeConstraint&& c, Between between);
+  bool corrected(size_t from, size_t to) const;
+  void take_back(const TimeConstraint& better);
+
+  // time_leftover.cc
+  void look_over();
+  bool bends(size_t i, const std::vector<uint8_t>& used) const;
+  void leftover(const std::vector<uint8_t>& used);
 
   // time_sessions.cc
   size_t session_clause(size_t i, TimeConstraint& out) const;
@@ -125,6 +165,8 @@ class TimeParser {
   size_t session_through(size_t k, Word opening) const;
   size_t sessions_by_number(size_t j, Word opening, TimeConstraint& out) const;
   size_t sessions_by_ordinal(size_t j, Word opening, TimeConstraint& out) const;
+  size_t session_place(size_t i, int64_t& v) const;
+  size_t sessions_listed(size_t j, TimeConstraint& out) const;
   size_t session_counted(size_t i, TimeConstraint& out) const;
   size_t session_ago(size_t i, TimeConstraint& out) const;
   size_t session_last(size_t i, TimeConstraint& out) const;
@@ -134,9 +176,18 @@ class TimeParser {
   size_t session_beside(size_t i, TimeConstraint& out) const;
   enum class Side { before, after };
   size_t session_beside_named(size_t k, Side side, TimeConstraint& out) const;
+  // time_anchors.cc
+  size_t closely(size_t i) const;
+  size_t side_word(size_t i, Side& side) const;
+  size_t session_anchor(size_t i, TimeQuery& out) const;
+  size_t session_beside_anchor(size_t i, TimeConstraint& out) const;
+  size_t sessions_open_anchor(size_t i, TimeConstraint& out) const;
+  size_t date_beside_anchor(size_t i, TimeConstraint& out) const;
+  size_t response_beside_anchor(size_t i, TimeConstraint& out) const;
   size_t session_not_last(size_t i, TimeConstraint& out) const;
   size_t session_verb(size_t i, TimeConstraint& out) const;
   size_t response_clause(size_t i, TimeConstraint& out) const;
+  size_t thing_said(size_t i, TimeConstraint& out) const;
 
   std::string_view text_;
   const TimeWords& w_;
@@ -144,6 +195,9 @@ class TimeParser {
   size_t n_;
   Clock clock_;
   Day today_;
+  size_t first_session_ = SIZE_MAX;  // token that names a session: later "one" may mean another
+  bool ahead_of_now_ = false, conjoined_ = false, excepting_ = false;
+  bool differing_ = false, comparing_ = false;  // "how does X differ from Y", "compare X to Y"
   TimeQuery out_;
   mutable int64_t tries_ = 0;  // of number, ordinal and period, from which all longer phrases are made
 };

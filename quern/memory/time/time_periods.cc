@@ -88,6 +88,11 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
     return j + 3;
   }
   const bool earlier = is(i, Word::earlier);
+  if (earlier && is(i + 1, Word::in) && is(i + 2, Word::the) && is(i + 3, Lex::unit) && !t_[i + 3].plural &&
+      t_[i + 3].value >= static_cast<int32_t>(Unit::week)) {  // earlier in the week
+    out = unit_around(static_cast<Unit>(t_[i + 3].value), 0);
+    return i + 4;
+  }
   if (earlier) {
     j = i + 1;
     if (is(j, Word::on)) ++j;
@@ -176,7 +181,13 @@ size_t TimeParser::ago(size_t i, Period& out) const {
       return end;
     }
     if (u == Unit::day) out.rule = TimeRule::days_ago, out.argument = v;
-    const bool to_the_day = exact || (is(end, Lex::day_word) && t_[end].value == 0);
+    if (u == Unit::week && is(end, Lex::day_word) && t_[end].value == -1) {  // a week ago yesterday
+      const Day d = today_ - static_cast<Day>(7 * std::min<int64_t>(steps, 100'000)) - 1;
+      out = Period::days(d, d, Grain::day, "ago");
+      return end + 1;
+    }
+    const size_t exactly = phrase(end, "to the day");
+    const bool to_the_day = exact || exactly || (is(end, Lex::day_word) && t_[end].value == 0);
     if (to_the_day && u != Unit::day && u >= Unit::day) {
       const Day d = u == Unit::week    ? today_ - static_cast<Day>(7 * std::min<int64_t>(steps, 100'000))
                     : u == Unit::month ? add_months(today_, -steps)
@@ -184,7 +195,7 @@ size_t TimeParser::ago(size_t i, Period& out) const {
                                        : today_;
       if (u == Unit::week || u == Unit::month || u == Unit::year) out = Period::days(d, d, Grain::day, "ago");
       if (is(end, Lex::day_word)) ++end;
-      return end;
+      return exactly ? exactly : end;
     }
     size_t w = is(end, Word::on) ? end + 1 : end;
     if (u == Unit::week && weekday_here(w) && !t_[w].plural) {  // "two weeks ago on Friday"
@@ -375,9 +386,14 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
   return k;
 }
 
-// "last May", "this May", "last summer" is season's; "the weekend"
+// "last May", "this May", "last summer" is season's; "the weekend"; "the year so far", "month to date"
 size_t TimeParser::named_relative(size_t i, Period& out) const {
   size_t j = skip(i, Word::the);
+  if (is(j, Lex::unit) && !t_[j].plural && t_[j].value >= static_cast<int32_t>(Unit::day))
+    if (const size_t end = phrase(j + 1, "so far") ? j + 3 : phrase(j + 1, "to date")) {
+      out = unit_around(static_cast<Unit>(t_[j].value), 0);
+      return end;
+    }
   if (is_unit(j, Unit::weekend) && j == i + 1 && !t_[j].plural) {
     out = unit_around(Unit::weekend, weekday_of(today_) >= 5 ? 0 : 1);
     return j + 1;
@@ -422,14 +438,22 @@ size_t TimeParser::with_part(size_t i, Period& p) const {
   j = skip(j, Word::the);
   if (is(j, Word::early) || is(j, Word::late)) ++j;
   if (is(j, Lex::part) && !t_[j].plural && !(j > i && sentence_end(i) && i < n_ && t_[i].starts)) {
-    p = day_part_period(d, static_cast<DayPart>(t_[j].value),
-                        is(j, Word::night) ? PartBounds::loose : PartBounds::strict);
+    // "yesterday night" is as loose as "last night"
+    const bool loose = is(j, Word::night) && !absolute && d == today_ - 1 && p.rule == TimeRule::plain;
+    p = day_part_period(d, static_cast<DayPart>(t_[j].value), loose ? PartBounds::loose : PartBounds::strict);
     p.absolute = absolute;
     return j + 1;
   }
+  if (is(j, Word::noon) && j == i) {  // Wednesday lunchtime
+    p.lo = d * kDaySeconds + t_[j].value, p.hi = p.lo + kHour - 1, p.grain = Grain::part, p.name = "clock";
+    p.rule = TimeRule::plain;
+    return j + 1;
+  }
   int32_t lo, hi;
-  if (const size_t end = clock_time(i, lo, hi)) {
-    p.lo = d * kDaySeconds + lo, p.hi = d * kDaySeconds + hi, p.grain = Grain::part, p.name = "clock";
+  bool guessed = false;
+  if (const size_t end = clock_time(i, lo, hi, guessed)) {
+    p.lo = d * kDaySeconds + lo, p.hi = d * kDaySeconds + hi, p.grain = Grain::part,
+    p.name = guessed ? "clock-bare" : "clock";
     p.rule = TimeRule::plain;
     return end;
   }

@@ -2,6 +2,7 @@
 // asker's clock; plan.h selects the rows. Cost: linear in the question, a few microseconds.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,30 +34,47 @@ struct TimeRange {
 };
 constexpr int64_t kNoBegin = INT64_MIN / 4, kNoEnd = INT64_MAX / 4;
 
+// How a constraint stands to those before it: all of them must hold, it begins another alternative, or its rows are
+// taken away.
+enum class TimeJoin : uint8_t { meet, unite, except };
+
+struct TimeQuery;
+
 struct TimeConstraint {
   Axis axis = Axis::date;
+  TimeJoin join = TimeJoin::meet;
   std::vector<TimeRange> ranges;  // one of them must hold
   Grain grain = Grain::day;
   TimeRule rule = TimeRule::plain;
   int64_t argument = 0;  // days ago; the weekday
   // Sessions and responses are counted: from_end 0 means numbers from the front (1 is the first); else the last is 1.
   bool from_end = false;
-  bool counted = false;         // an ordinal, which other constraints may restrict ("the third chat in May")
-  bool numbered = false;        // responses: numbers as they are stored, from 0
-  bool absolute = false;        // names a date of its own, whatever the clock says
-  bool mention = false;         // introduced by "as mentioned on", "according to the conversation on"
-  bool soft = false;            // "earlier this morning": the day, when the part of it holds nothing
+  bool counted = false;    // an ordinal, which other constraints may restrict ("the third chat in May")
+  bool numbered = false;   // responses: numbers as they are stored, from 0
+  bool absolute = false;   // names a date of its own, whatever the clock says
+  bool year_said = false;  // of a date or month, by itself
+  bool mention = false;    // introduced by "as mentioned on", "according to the conversation on"
+  bool soft = false;       // "earlier this morning": the day, when the part of it holds nothing
+  bool nothing = false;    // lies ahead of now, or does not exist: no row
+  // "the chat before the one on 6 May", "the day after our third chat": ranges are steps from what it selects, -1 the
+  // one before; on the axis of dates in units of `grain`.
+  std::shared_ptr<const TimeQuery> anchor;
   uint32_t begin = 0, end = 0;  // bytes of the text
   const char* name = "";        // of the rule
 };
 
 struct TimeQuery {
   std::vector<TimeConstraint> constraints;
-  std::vector<std::string> notes;  // what could not be meant ("there is no 31 February")
-  int64_t tries = 0;               // to read a number, an ordinal or a period somewhere: the work that it was
+  std::vector<std::string> notes;   // what could not be meant ("there is no 31 February"), what was guessed
+  std::vector<std::string> unread;  // words of time that no rule used, as they stand
+  std::vector<std::string>
+      faint;          // others that may be such, in a question that names no time: "day", "before", "two"
+  int64_t tries = 0;  // to read a number, an ordinal or a period somewhere: the work that it was
   bool empty() const { return constraints.empty(); }
 };
 
+// Days and weekdays beside a month or a week are of that one ("in February except on the 14th").
+void settle_frames(TimeQuery& query);
 TimeQuery parse_time(std::string_view text, const Clock& clock);
 TimeQuery parse_time(std::string_view text, const TimeWords& words, const Clock& clock);
 

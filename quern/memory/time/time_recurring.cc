@@ -16,7 +16,7 @@ constexpr int32_t kHour = 3600, kDayEnd = 86399;
 size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
   size_t j = i;
   if (is(j, Word::on) || is(j, Word::in) || is(j, Word::at) || is(j, Word::over)) ++j;
-  const bool every = is(j, Word::every);
+  const bool every = is(j, Word::every) || said(j, "any");
   if (every) ++j;
   j = skip(j, Word::the);
   if (j >= n_) return 0;
@@ -38,11 +38,11 @@ size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
   }
   if (is_unit(j, Unit::weekend) && (t_[j].plural || every)) {
     out.ranges = {{5, 6}};
-    return j + 1;
+    return said(j + 1, "only") ? j + 2 : j + 1;
   }
-  if (said(j, "weekdays") || said(j, "weekday") || said(j, "workdays")) {
+  if (said(j, "weekdays") || said(j, "weekday") || said(j, "workdays") || said(j, "workday")) {
     out.ranges = {{0, 4}};
-    return j + 1;
+    return is(j + 1, Word::exactly) || said(j + 1, "only") ? j + 2 : j + 1;
   }
   if (is(j, Lex::part) && (t_[j].plural || every)) {
     out.axis = Axis::clock, out.grain = Grain::part, out.name = "every-day";
@@ -63,88 +63,6 @@ size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
     return j + 1;
   }
   return 0;
-}
-
-// at 3 pm, around 15:30, after 5 pm, before noon, between 2 and 4 pm, from 2 pm to 4 pm
-size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi) const {
-  size_t j = i;
-  auto one = [&](size_t k, int32_t& at, bool& whole) -> size_t {
-    if (is(k, Lex::clock)) {
-      at = t_[k].value, whole = !t_[k].digits;
-      return k + 1;
-    }
-    if (is(k, Word::noon) || is(k, Word::midnight)) {
-      at = t_[k].value, whole = true;
-      return k + 1;
-    }
-    return 0;
-  };
-  int32_t a = 0, b = 0;
-  bool wa = false, wb = false;
-  if (is(j, Word::between) || is(j, Word::from)) {
-    size_t k = one(j + 1, a, wa);
-    bool bare = false;
-    if (!k && is(j + 1, Lex::number) && t_[j + 1].value <= 12) k = j + 2, bare = true;
-    if (!k || !(is(k, Word::and_) || is(k, Word::to) || is(k, Word::until) || dash(k))) return 0;
-    const size_t end = one(dash(k) ? k : k + 1, b, wb);
-    if (!end) return 0;
-    if (bare) {
-      a = t_[j + 1].value % 12 * kHour + (b >= 12 * kHour ? 12 * kHour : 0);
-      if (a > b) a -= 12 * kHour;
-    }
-    if (a < 0 || a >= b) return 0;
-    lo = a, hi = b - 1;
-    return end;
-  }
-  const bool after = is(j, Word::after) || is(j, Word::since), before = is(j, Word::before) || is(j, Word::until);
-  const bool around = is(j, Word::around), at = is(j, Word::at);
-  if (!after && !before && !around && !at) return 0;
-  ++j;
-  const bool about = at && is(j, Word::around);
-  if (about) ++j;
-  const size_t end = one(j, a, wa);
-  if (!end) return 0;
-  if (after)
-    lo = a, hi = kDayEnd;
-  else if (before)
-    lo = 0, hi = std::max(0, a - 1);
-  else if (around || about)
-    lo = std::max(0, a - kHour / 2), hi = std::min(kDayEnd, a + kHour / 2);
-  else
-    lo = a, hi = std::min(kDayEnd, a + (wa ? kHour : 60) - 1);
-  return end;
-}
-
-size_t TimeParser::clock_clause(size_t i, TimeConstraint& out) const {
-  int32_t lo, hi;
-  size_t end = clock_time(i, lo, hi);
-  if (end) {
-    out.axis = Axis::clock, out.ranges = {{lo, hi}}, out.grain = Grain::part, out.name = "clock";
-    return end;
-  }
-  // "in the morning" with the day said elsewhere
-  size_t j = i;
-  if (!(is(j, Word::in) || is(j, Word::at))) return 0;
-  ++j;
-  if (is(j, Word::the)) ++j;
-  if (!is(j, Lex::part) || t_[j].plural) return 0;
-  TimeConstraint every;
-  switch (static_cast<DayPart>(t_[j].value)) {
-    case DayPart::morning:
-      every.ranges = {{5 * kHour, 12 * kHour - 1}};
-      break;
-    case DayPart::afternoon:
-      every.ranges = {{12 * kHour, 17 * kHour - 1}};
-      break;
-    case DayPart::evening:
-      every.ranges = {{17 * kHour, 22 * kHour - 1}};
-      break;
-    case DayPart::night:
-      every.ranges = {{22 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
-      break;
-  }
-  out.axis = Axis::clock, out.ranges = every.ranges, out.grain = Grain::part, out.name = "part-of-day";
-  return j + 1;
 }
 
 }  // namespace quern::memory

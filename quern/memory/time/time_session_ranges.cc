@@ -22,14 +22,16 @@ size_t TimeParser::session_range(size_t i, TimeConstraint& out) const {
   if (opening != Word::over || is(j, Word::over) || is(j, Word::in)) ++j;
   if (is(j, Word::over)) ++j;
   while (is(j, Word::our) || is(j, Word::the)) ++j;
-  return is(j, Lex::session) && t_[j].value == 0 ? sessions_by_number(j, opening, out)
-                                                 : sessions_by_ordinal(j, opening, out);
+  if (is(j, Lex::session) && t_[j].value == 0) return sessions_by_number(j, opening, out);
+  if (const size_t span = sessions_by_ordinal(j, opening, out)) return span;
+  return sessions_listed(j, out);
 }
 
 // "to", "up to", "through", a dash; "and" after "between" and "from"
 size_t TimeParser::session_through(size_t k, Word opening) const {
   if (is(k, Word::up) && is(k + 1, Word::to)) return k + 2;
-  if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until) || (is(k, Word::and_) && opening != Word::over))
+  if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until) ||
+      (is(k, Word::and_) && opening != Word::over && !differing_ && !comparing_))
     return k + 1;
   return dash(k) ? k : 0;
 }
@@ -98,23 +100,46 @@ size_t TimeParser::sessions_by_ordinal(size_t j, Word opening, TimeConstraint& o
     }
     return 0;
   }
-  // our third and fifth conversations
-  if (!is(k, Word::and_) && !is(k, Word::or_) && !(k < n_ && t_[k].before == ',')) return 0;
-  std::vector<TimeRange> all = {{a, a}};
-  size_t m = k;
+  return 0;
+}
+
+// 1 is the first, -1 the last: "third", "last", "most recent", "penultimate"
+size_t TimeParser::session_place(size_t i, int64_t& v) const {
+  size_t m = i;
+  while (is(m, Word::our) || is(m, Word::the) || is(m, Word::very)) ++m;
+  if (is(m, Word::last) || is(m, Word::penultimate)) {
+    v = is(m, Word::last) ? -1 : -2;
+    return m + 1;
+  }
+  if (is(m, Word::most) && is(m + 1, Word::recent)) {
+    v = -1;
+    return m + 2;
+  }
+  return ordinal(m, v);
+}
+
+// our third and fifth conversations, the first and the last session, the first session and the third one
+size_t TimeParser::sessions_listed(size_t j, TimeConstraint& out) const {
+  int64_t v = 0;
+  size_t m = session_place(j, v);
+  if (!m) return 0;
+  std::vector<TimeRange> all = {{v, v}};
+  size_t noun = session_noun(m);
+  if (noun) m = noun;
   while (m < n_ && all.size() < kLongestList && (is(m, Word::and_) || is(m, Word::or_) || t_[m].before == ',')) {
     size_t next = is(m, Word::and_) || is(m, Word::or_) ? m + 1 : m;
     if (is(next, Word::and_)) ++next;
-    while (is(next, Word::our) || is(next, Word::the)) ++next;
-    const size_t o = ordinal(next, b);
-    if (!o) return 0;
-    all.push_back({b, b});
+    if (is(next, Word::in)) ++next;
+    const size_t o = session_place(next, v);
+    if (!o) break;
+    if (is(o, Lex::unit) || is(o, Lex::month) || is(o, Lex::weekday) || is(o, Word::of)) break;
+    all.push_back({v, v});
     m = o;
+    if (const size_t behind = session_noun(m)) m = noun = behind;
   }
-  const size_t noun = session_noun(m);
-  if (!noun && session_noun(ordinal(j, a)) == 0) return 0;
+  if (all.size() < 2 || !noun) return 0;
   out.axis = Axis::session, out.ranges = std::move(all), out.name = "session-list", out.counted = true;
-  return noun ? noun : m;
+  return m;
 }
 
 }  // namespace quern::memory

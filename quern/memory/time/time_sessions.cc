@@ -10,6 +10,15 @@ namespace quern::memory {
 // The token behind a word for a session. "time" is one only with its clause: "the third time we talked", "last time".
 size_t TimeParser::session_noun(size_t i) const {
   size_t j = i;
+  // "every session but the first", "our first session and our last": the noun is left out
+  const bool place = i > 0 && i <= n_ && (t_[i - 1].lex == Lex::ordinal || t_[i - 1].word == Word::last);
+  if (place && first_session_ < i && !t_[i - 1].digits &&
+      (sentence_end(i) || is(i, Word::and_) || is(i, Word::or_)) && i >= 2 &&
+      (is(i - 2, Word::the) || is(i - 2, Word::our) || comparing_ || differing_))
+    return i;
+  if ((is(i, Word::one) || said(i, "ones")) && first_session_ < i && !is(i + 1, Lex::unit) &&
+      !is(i + 1, Lex::session))
+    return i + 1;
   while (is(j, Word::ever) || is(j, Word::very) || said(j, "actual") || said(j, "long") || said(j, "little") ||
          said(j, "full") || said(j, "proper") || said(j, "whole") || said(j, "entire") || said(j, "real") ||
          said(j, "chat") || said(j, "phone") || said(j, "talk")) {
@@ -47,6 +56,7 @@ size_t TimeParser::session_noun(size_t i) const {
 
 // the third chat, our very first conversation, the second to last session, the first five sessions
 size_t TimeParser::session_counted(size_t i, TimeConstraint& out) const {
+  if (i > 0 && is(i - 1, Word::we)) return 0;  // "when did we first talk about …" asks for a time
   size_t j = i;
   while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;
   if (j > i && (is(j, Word::our) || is(j, Word::the))) ++j;
@@ -69,6 +79,16 @@ size_t TimeParser::session_counted(size_t i, TimeConstraint& out) const {
     const size_t end = session_noun(j + 3);
     if (end) set(2, 2, true);
     return end;
+  }
+  // [the chat] two before the last
+  const size_t noun = is(j, Lex::session) && t_[j].value == 0 ? j + 1 : j;
+  if (const size_t c = number(noun, m);
+      c && is(c, Word::before) && (is(c + 1, Word::the) || is(c + 1, Word::our)) && is(c + 2, Word::last)) {
+    const size_t end = session_noun(c + 3);
+    if (end || (noun > j && sentence_end(c + 3))) {
+      set(1 + m, 1 + m, true);
+      return end ? end : c + 3;
+    }
   }
   const size_t k = ordinal(j, v);
   if (!k) return 0;
@@ -156,7 +176,7 @@ size_t TimeParser::session_last(size_t i, TimeConstraint& out) const {
   size_t k = j + 1;
   int64_t v = 1;
   bool many = false;
-  if (const size_t c = count(k, v); c && !is(k, Word::a)) k = c, many = true;
+  if (const size_t c = count(k, v); c && !is(k, Word::a) && !session_noun(k)) k = c, many = true;
   if (is(k, Lex::session) && t_[k].value == 1 && !many && !past) {  // last time
     if (const size_t end = session_noun(k)) {
       set(1, 1, true);
@@ -364,6 +384,8 @@ size_t TimeParser::session_clause(size_t i, TimeConstraint& out) const {
     c = TimeConstraint();
   };
   attempt(session_not_last(i, c));
+  attempt(session_beside_anchor(i, c));
+  attempt(sessions_open_anchor(i, c));
   attempt(session_beside(i, c));
   attempt(session_range(i, c));
   attempt(session_counted(i, c));
@@ -383,6 +405,9 @@ size_t TimeParser::session_clause(size_t i, TimeConstraint& out) const {
 
 // response number 26, message #3, turns 10 to 20, the 26th message, the last five messages
 size_t TimeParser::response_clause(size_t i, TimeConstraint& out) const {
+  if (const size_t end = response_beside_anchor(i, out)) return end;
+  out = {};
+  if (const size_t end = thing_said(i, out)) return end;
   size_t j = i;
   if (is(j, Word::in) || is(j, Word::at) || is(j, Word::over) || is(j, Word::between) || is(j, Word::from)) ++j;
   while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;
@@ -419,6 +444,14 @@ size_t TimeParser::response_clause(size_t i, TimeConstraint& out) const {
     else
       out.ranges = {{std::min(a, b), std::max(a, b)}};
     return end;
+  }
+  // our three most recent messages
+  if (const size_t c = count(j, a); c && !is(j, Word::a) && (is(c, Word::last) || is(c, Word::most))) {
+    const size_t k = is(c, Word::last) ? c + 1 : c + 2;
+    if (is(k, Lex::response) && !t_[k].weak && (is(c, Word::last) || is(c + 1, Word::recent))) {
+      out.from_end = out.counted = true, out.ranges = {{1, a}};
+      return k + 1;
+    }
   }
   const bool last = is(j, Word::last) || is(j, Word::past) || is(j, Word::previous) ||
                     (is(j, Word::most) && is(j + 1, Word::recent));

@@ -173,12 +173,18 @@ class WordScanner {
     const char mark = s_[i];
     int b = 0, c = 0;
     const size_t nb = digits_from(i + 1, b);
-    if (nb == 0 || nb > 2) return false;
+    if (nb == 0 || (nb > 2 && nb != 4)) return false;
     const size_t j = i + 1 + nb;
     if (na == 4 && nb == 2 && mark == '-' && a >= 1900 && a < 2200 && b >= 1 && b <= 12 &&
         (j >= s_.size() || (s_[j] != '-' && !is_digit(s_[j]) && !is_alpha(s_[j])))) {  // 2023-12
       Token& t = push(begin, j);
       t.lex = Lex::date, t.year = static_cast<int16_t>(a), t.month = static_cast<int16_t>(b);
+      return true;
+    }
+    if (nb == 4 && (na > 2 || mark != '/')) return false;
+    if (na <= 2 && mark == '/' && nb == 4 && a >= 1 && a <= 12 && b >= 1900 && b < 2200) {  // 02/2024
+      Token& t = push(begin, j);
+      t.lex = Lex::date, t.year = static_cast<int16_t>(b), t.month = static_cast<int16_t>(a);
       return true;
     }
     const bool three = j < s_.size() && s_[j] == mark;

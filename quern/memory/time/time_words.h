@@ -48,7 +48,17 @@ enum class Holiday : uint8_t {
   black_friday,
   christmas_eve,
   christmas,
-  boxing_day
+  boxing_day,
+  april_fools,
+  epiphany,
+  may_day,
+  good_friday,
+  easter_monday,
+  all_saints,
+  st_nicholas,
+  midsummer,
+  bastille,
+  unity_day
 };
 
 // Small words, by what they do. Words of one line mean the same to the grammar.

@@ -10,266 +10,89 @@ namespace quern::memory {
 namespace {
 
 // Words about talking, remembering and asking, by their stems: they say what to do, not what about.
-constexpr std::string_view kOfTalking[] = {"discuss",     "talk",
-                                           "chat",        "say",
-                                           "said",        "says",
-                                           "mention",     "tell",
-                                           "told",        "speak",
-                                           "spoke",       "spoken",
-                                           "convers",     "conversation",
-                                           "discussion",  "session",
-                                           "dialogue",    "dialog",
-                                           "exchange",    "meeting",
-                                           "meet",        "met",
-                                           "communicate", "connect",
-                                           "caught",      "catch",
-                                           "touch",       "cover",
-                                           "covered",     "bring",
-                                           "brought",     "raise",
-                                           "come",        "came",
-                                           "summary",     "summarize",
-                                           "summarise",   "recap",
-                                           "rundown",     "overview",
-                                           "outline",     "review",
-                                           "describe",    "explain",
-                                           "detail",      "content",
-                                           "contents",    "topic",
-                                           "subject",     "theme",
-                                           "thing",       "stuff",
-                                           "matter",      "point",
-                                           "highlight",   "gist",
-                                           "essence",     "issue",
-                                           "everything",  "anything",
-                                           "something",   "nothing",
-                                           "remember",    "recall",
-                                           "remind",      "reminder",
-                                           "refresh",     "memory",
-                                           "recollect",   "recollection",
-                                           "bear",        "list",
-                                           "show",        "give",
-                                           "get",         "pull",
-                                           "fetch",       "retrieve",
-                                           "find",        "look",
-                                           "display",     "print",
-                                           "read",        "see",
-                                           "hear",        "know",
-                                           "want",        "like",
-                                           "need",        "wonder",
-                                           "please",      "kindly",
-                                           "help",        "let",
-                                           "could",       "would",
-                                           "can",         "may",
-                                           "might",       "shall",
-                                           "should",      "transcript",
-                                           "log",         "history",
-                                           "record",      "archive",
-                                           "message",     "response",
-                                           "turn",        "reply",
-                                           "utterance",   "word",
-                                           "line",        "text",
-                                           "sort",        "kind",
-                                           "type",        "main",
-                                           "key",         "major",
-                                           "important",   "brief",
-                                           "briefly",     "quick",
-                                           "quickly",     "short",
-                                           "full",        "complete",
-                                           "whole",       "entire",
-                                           "all",         "every",
-                                           "together",    "back",
-                                           "ago",         "ever",
-                                           "also",        "again",
-                                           "exactly",     "roughly",
-                                           "basically",   "mostly",
-                                           "mainly",      "happen",
-                                           "occur",       "go",
-                                           "went",        "gone",
-                                           "done",        "do",
-                                           "make",        "take",
-                                           "share",       "ask",
-                                           "answer",      "question",
-                                           "lot",         "bit",
-                                           "much",        "many",
-                                           "several",     "various",
-                                           "general",     "generally",
-                                           "particular",  "actual",
-                                           "actually",    "really",
-                                           "able",        "try",
-                                           "trying",      "think",
-                                           "thought",     "mind",
-                                           "agenda",      "table",
-                                           "focus",       "deal",
-                                           "dealt",       "concern",
-                                           "regard",      "regarding",
-                                           "around",      "during",
-                                           "hi",          "hello",
-                                           "hey",         "thank",
-                                           "thanks",      "okay",
-                                           "ok",          "yes",
-                                           "yeah",        "yep",
-                                           "sure",        "no",
-                                           "well",        "oh",
-                                           "right",       "great",
-                                           "good",        "nice",
-                                           "fun",         "enjoy",
-                                           "time",        "times",
-                                           "day",         "date",
-                                           "week",        "month",
-                                           "year",        "period",
-                                           "span",        "past",
-                                           "last",        "previous",
-                                           "first",       "recent",
-                                           "recently",    "earlier",
-                                           "later",       "long",
-                                           "far",         "old",
-                                           "new",         "up",
-                                           "entry",       "run",
-                                           "walk",        "through",
-                                           "fill",        "catch",
-                                           "bear",        "jog",
-                                           "dig",         "check",
-                                           "note",        "hold",
-                                           "held",        "have",
-                                           "having",      "place",
-                                           "took",        "between",
-                                           "among",       "us",
-                                           "we",          "you",
-                                           "i",           "our",
-                                           "me",          "my",
-                                           "your",        "it",
-                                           "that",        "whatev",
-                                           "whatever",    "piece",
-                                           "part",        "portion",
-                                           "information", "info",
-                                           "data",        "fact",
-                                           "idea",        "item",
-                                           "range",       "account",
-                                           "report",      "version",
-                                           "sum",         "break",
-                                           "breakdown",   "wrap",
-                                           "spell",       "lay",
-                                           "present",     "provide",
-                                           "supply",      "offer",
-                                           "deliver",     "produce",
-                                           "bullet",      "digest",
-                                           "synopsis",    "abstract",
-                                           "capture",     "extract",
-                                           "include",     "contain",
-                                           "consist",     "start",
-                                           "began",       "begin",
-                                           "end",         "finish",
-                                           "close",       "conclude",
-                                           "open",        "kick",
-                                           "calendar",    "number",
-                                           "busi",        "business",
-                                           "chatter",     "banter",
-                                           "gab",         "natter",
-                                           "correspond",  "correspondence",
-                                           "interact",    "interaction",
-                                           "contact",     "communication",
-                                           "call",        "gossip",
-                                           "confer",      "consult",
-                                           "occasion",    "moment",
-                                           "instance",    "point",
-                                           "stage",       "morning",
-                                           "afternoon",   "evening",
-                                           "night",       "today",
-                                           "yesterday",   "tonight",
-                                           "back",        "name",
-                                           "specific",    "specifically",
-                                           "precise",     "precisely",
-                                           "verbatim",    "exact",
-                                           "else",        "still",
-                                           "just",        "even",
-                                           "only",        "ahead",
-                                           "possible",    "possibly",
-                                           "perhaps",     "maybe",
-                                           "probably",    "wow",
-                                           "better",      "best",
-                                           "quite",       "way",
-                                           "dig",         "up",
-                                           "surface",     "arise",
-                                           "arose",       "crop",
-                                           "pop",         "popped",
-                                           "got",         "gotten",
-                                           "getting",     "use",
-                                           "used",        "cannot",
-                                           "upon",        "abt",
-                                           "explore",     "noteworthy",
-                                           "notable",     "wrote",
-                                           "write",       "written",
-                                           "vague",       "vaguely",
-                                           "fuzzy",       "hazy",
-                                           "forget",      "forgot",
-                                           "forgotten",   "slip",
-                                           "occupy",      "plate",
-                                           "spend",       "spent",
-                                           "next",        "inclusive",
-                                           "including",   "before",
-                                           "after",       "over",
-                                           "than",        "tackle",
-                                           "unpack",      "examine",
-                                           "ponder",      "broach",
-                                           "relay",       "recount",
-                                           "narrate",     "elaborate",
-                                           "expand",      "glimpse",
-                                           "peek",        "snapshot",
-                                           "nutshell",    "crux",
-                                           "takeaway",    "headline",
-                                           "spotlight",   "rehash",
-                                           "revisit",     "rewind",
-                                           "replay",      "reconstruct",
-                                           "compile",
-
-                                           "browse",      "scroll",
-                                           "skim",        "scan",
-                                           "locate",      "identify",
-                                           "enumerate",   "itemize",
-                                           "itemise",     "memorable",
-                                           "dated",       "surround",
-                                           "timeframe",   "interval",
-
-                                           "duration",    "timespan",
-                                           "utter",       "curious",
-                                           "mull",        "ramble",
-                                           "relevant",
-
-                                           "yet",         "somewhere",
-                                           "sometime",    "hint",
-                                           "refer",       "reference",
-                                           "concerning",  "regards",
-                                           "wat",         "teh",
-                                           "plz",         "pls",
-                                           "either",      "throughout",
-                                           "little",      "revolve",
-                                           "leading",     "within",
-                                           "via",         "across",
-                                           "gab",         "gabbing",
-                                           "yak",         "longest",
-                                           "deal",        "altogether",
-                                           "overall",     "entirety",
-                                           "nature",      "lately",
-                                           "accord",      "according",
-                                           "common",      "usual",
-                                           "usually",     "typical",
-                                           "typically",   "often",
-                                           "regular",     "regularly",
-                                           "one",         "ones"};
+constexpr std::string_view kOfTalking =
+    "able about abstract abt accord according account across actual actually admit admitted advise after afternoon "
+    "again agenda ago agree agreed agreement ahead all already also although altogether always among announce "
+    "announced another answer answered answering any anybody anyhow anyone anything anything's anyway apart "
+    "appreciate archive argue argued arguing arise arisen arose around aside ask asked asking babble babbled back "
+    "bad banter basically bear before began begin besides best better between bit bits both brainstorm brainstormed "
+    "break breakdown brief briefly bring broach brought browse btw bullet bullets busi business busy buzz calendar "
+    "call came can cannot capture catch caught certain chaps chat chats chatted chatter chatting check checked "
+    "checking cheers chew chewing claim claimed close closing come comes coming comment commented comments common "
+    "communicate communication compare comparison compile complain complained complaining complete completely "
+    "concern concerned concerning conclude concluded confer confess connect consider considered considering consist "
+    "consult contact contain content contents contrast convers conversation conversations converse conversed "
+    "conversing cool core correspond correspondence could couple cover covered crop cropped cropping crux curious "
+    "data date dated dates day days deal dealt dear debate debated debating decide decided decision declare "
+    "deliberate deliberated deliver describe detail detailed details dialog dialogue dialogues did differ "
+    "difference different dig digest discourse discuss discussion discussions display dispute do does doing done "
+    "dredge dude dug dunno duration during each earlier either elaborate else emerge emerged end engage engaged "
+    "enjoy entire entirety entries entry enumerate er essence even evening ever every everybody everyone everything "
+    "exact exactly examine except excerpt excerpts exchange exchanged exchanges excited exciting excluding expand "
+    "explain explore extract fact far feel feeling felt fetch fill final find fine finish first float floated focus "
+    "folk folks following forget forgot forgotten found fret fretting friends full fully fun funny fuzzy fyi gab "
+    "gabbed gabbing gave general generally get gets getting gimme gist give given glimpse go goes going gone gonna "
+    "good goss gossip got gotten grateful grumble gushing guys habit happen happened happening happens hash hashed "
+    "hav have having hazy head headline headlines heads hear heard hearing held hello help hey hi highlight "
+    "highlights hint history hm hmm hold hunt i idea identify imo important include included includes including "
+    "inclusive info information initial insist instance instead interact interaction interesting interval into "
+    "invite involve involved issue issues it item itemise itemize items jog joke joking just keep keeping kept key "
+    "kick kind kinda kindly know last lately later latest laugh laughing lay leading least leave left lemme less "
+    "let like line lines list listed listing literally little locate log logs lol long longest look looked looking "
+    "lost lot love lowdown made main mainly major make making many mate matter matters may maybe me meet meeting "
+    "meetings memorable memories memory mention message messaged met might mind minds miss missed missing moan "
+    "moaning moment moments month months more morning most mostly much mull mulling muse musing must my name "
+    "narrate natter nature need needed neither new news next nice night nights no nobody noone nope nor normally "
+    "notable note noted notes noteworthy nothing novel now nugget number nutshell occasion occupied occupy "
+    "occupying occur occurred odd offer often oh ok okay old omg once one ones only onto open opening original "
+    "other others otherwise our out outline over overall overview pair pals part particular past peek people "
+    "perhaps period person piece pieces piecing place plan planned plans plate please pls plz point points ponder "
+    "pop popped portion possible possibly post posted prattle prattled preceding precise precisely preoccupied "
+    "preoccupy present previous print probably produce promise promised propose proposed provide pull pulled put "
+    "quarrel question questions quick quickly quite raise ramble random range rant ranting rather rave raving react "
+    "reacted read reading really recall recap recent recently recollect recollection recommend reconstruct record "
+    "records recount refer reference refresh regard regarding regards regular regularly rehash relay relevant "
+    "remark remarkable remarks remember remind reminded reminder replay replied reply report reread rereading "
+    "resolve resolved respond responded response rest retrieve reveal revealed review revisit revolve rewind right "
+    "roughly roundup run rundown said saw say saying says scan scoop scroll search searched searching second sed "
+    "see seen send sending sent session sessions set settle settled several shall share shared sharing short "
+    "shortly should show showed showing side sift significant simply since skim skinny slip snapshot some somebody "
+    "somehow someone something sometime somewhere sort sorta span speak speaking special specific specifically "
+    "spell spend spent spoke spoken spotlight stage start statement statements still strange stress stressing stuff "
+    "subject subjects substance suggest suggested sum summarise summarize summary summing supply sure surface "
+    "surfaced surfacing surround synopsis ta table tackle take takeaway taken talk talked talking talks tbh teh "
+    "tell telling tend tends text texted texting than thank thanks that theme themes then thing things think "
+    "thinking third though thought thoughts thread threads three through throughout thx tidbit time timeframe times "
+    "timespan today together told tonight too took topic topics touch toward towards trace track transcript trawl "
+    "tried try trying turn turned two type typed typical typically uh um under unpack until up update updates upon "
+    "us use used usual usually utter utterance utterances vague vaguely various vent venting verbatim version "
+    "versus via view viewed walk wanna want wanted warn wat wats way we week weeks weigh weird well went what's "
+    "whatev whatever whats whatsoever where's whichever whine whining who's whole will wish within wonder wondering "
+    "word words worry worrying worth would wow wrap write writing written wrote wut yak yap yapped yapping yeah "
+    "year years yep yes yesterday yet yo you your";
 
 // Of those, the ones that are also what somebody does: a question about one speaker may mean them.
 constexpr std::string_view kAlsoDone[] = {
-    "run",     "ran",     "running", "walk",  "walked",  "walking", "read",   "reading", "write",
-    "wrote",   "written", "writing", "start", "started", "begin",   "began",  "finish",  "finished",
-    "make",    "made",    "making",  "take",  "took",    "spend",   "spent",  "enjoy",   "enjoyed",
-    "meeting", "call",    "contact", "name",  "names",   "plate",   "record", "report",  "help"};
+    "run",       "ran",      "running",    "walk",        "walked",   "walking",   "read",       "reading",
+    "write",     "wrote",    "written",    "writing",     "start",    "started",   "begin",      "began",
+    "finish",    "finished", "make",       "made",        "making",   "take",      "took",       "spend",
+    "spent",     "enjoy",    "enjoyed",    "meeting",     "call",     "contact",   "name",       "names",
+    "plate",     "record",   "report",     "help",        "try",      "tried",     "trying",     "stress",
+    "stressing", "consider", "considered", "considering", "suggest",  "suggested", "recommend",  "propose",
+    "plan",      "planned",  "plans",      "decide",      "decided",  "promise",   "promised",   "invite",
+    "invited",   "complain", "complained", "worry",       "worrying", "excited",   "brainstorm", "brainstorming",
+    "special",   "involve",  "involved"};
 
 const std::unordered_set<std::string>& of_talking() {
   static const auto* const set = [] {
     auto* s = new std::unordered_set<std::string>();
-    for (const std::string_view w : kOfTalking) {
-      std::string stem(w);
+    for (size_t at = 0; at < kOfTalking.size();) {
+      const size_t end = std::min(kOfTalking.find(' ', at), kOfTalking.size());
+      std::string stem(kOfTalking.substr(at, end - at));
+      s->insert(stem);
       recall::porter_stem(stem);
-      s->insert(std::string(w)), s->insert(stem);
+      s->insert(stem);
+      at = end + 1;
     }
     return s;
   }();

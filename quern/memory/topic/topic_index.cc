@@ -164,6 +164,20 @@ std::vector<recall::ScoredDocument> TopicIndex::top(std::string_view query, size
   return recall::top_across(parts, usual.token_options(), usual.options(), query, k, allowed);
 }
 
+uint64_t TopicIndex::turns_with(std::string_view word) const {
+  static const recall::Bm25Index usual;
+  uint64_t turns = 0;
+  for (const std::string& form : recall::words_of(word, usual.token_options())) {
+    uint64_t with = 0;
+    for (const auto& [segment, s] : segments_) {
+      const recall::Bm25Part part = s.part();
+      if (const recall::TermEntry* e = part.postings.find(recall::word_key(form))) with += e->documents;
+    }
+    turns = std::max(turns, with);
+  }
+  return turns;
+}
+
 bool TopicIndex::has_unwritten() const {
   return std::any_of(segments_.begin(), segments_.end(), [&](const auto& s) {
     return s.second.growing && !s.second.kept && s.first != segments_.rbegin()->first;

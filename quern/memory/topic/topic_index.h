@@ -36,7 +36,8 @@ class TopicIndex {
   void add(const StoredTurn& turn, std::string_view text);  // the newest one
   std::vector<recall::ScoredDocument> top(std::string_view query, size_t k,
                                           std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
-  bool has_unwritten() const;  // a full segment that was not tried to be written
+  uint64_t turns_with(std::string_view word) const;  // or with its stem; function words are in none
+  bool has_unwritten() const;                        // a full segment that was not tried to be written
   size_t bytes() const;
   size_t mapped_segments() const;
 

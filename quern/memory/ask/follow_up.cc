@@ -1,0 +1,213 @@
+#include "quern/memory/ask/follow_up.h"
+
+#include "quern/base/error.h"
+#include "quern/memory/ask/follow_up_reader.h"
+
+namespace quern::memory {
+
+std::optional<FollowUp> FollowUpReader::run() {
+  for (size_t i = 0; i < n_; ++i) {
+    if (auto found = step_of_unit(i)) return found;
+    if (auto found = step_of_weekday(i)) return found;
+    if (auto found = step_of_one(i)) return found;
+    if (auto found = member(i)) return found;
+  }
+  if (carried_.empty()) return std::nullopt;
+  for (size_t i = 0; i < n_; ++i)
+    if (auto found = widened(i)) return found;
+  return refined();
+}
+
+// "the second of them", "the last one", "the first of those chats", "and the third?"
+std::optional<FollowUp> FollowUpReader::member(size_t i) {
+  if (carried_.empty() && !any_of(i + 2, {"them", "those", "these"}) && !any_of(i + 3, {"them", "those", "these"}))
+    return std::nullopt;
+  size_t j = article(i);
+  const bool last = any_of(j, {"last", "latest", "newest", "final"});
+  if (!is(j, Lex::ordinal) && !last) return std::nullopt;
+  size_t m = j + 1;
+  int64_t many = 1;
+  if (const size_t k = number(m, many); k > m && !said(m, "one") && any_of(k, {"of"}))
+    m = k;
+  else
+    many = 1;
+  const bool one = said(m, "one") || said(m, "ones");
+  if (one || (is(m, Lex::session) && t_[m].value == 0)) ++m;
+  const bool of = said(m, "of") && any_of(m + 1, {"them", "those", "these", "that", "it"});
+  const bool led = i > 0 && any_of(i - 1, {"on", "in", "of", "for", "at", "since", "until", "from"});
+  const bool bare = clause_end(m) && j > i && (one || (m == j + 1 && !led && !last && !t_[j].digits));
+  if (!of && !bare) return std::nullopt;
+  if (carried_.empty()) return missing();
+  FollowUp f;
+  for (const TimeConstraint& c : carried_.query.constraints)
+    if (c.axis != Axis::session || !c.counted || of) f.query.constraints.push_back(c);
+  TimeConstraint c;
+  c.axis = Axis::session, c.counted = true, c.from_end = last, c.name = "follow-up";
+  const int64_t v = last ? 1 : t_[j].value;
+  c.ranges = {many > 1 ? TimeRange{1, many} : TimeRange{v, v}};
+  for (TimeConstraint& old : f.query.constraints)
+    if (old.axis == Axis::session) {  // counted among them
+      old.begin = old.end = 0;
+    }
+  f.query.constraints.push_back(std::move(c));
+  f.replaces = true;
+  keep_hours(f);
+  return f;
+}
+
+// "that week" of a day that was named
+std::optional<FollowUp> FollowUpReader::widened(size_t i) {
+  if (!any_of(i, {"that", "same"})) return std::nullopt;
+  const size_t at = any_of(i + 1, {"whole", "entire", "same", "very", "full"}) ? i + 2 : i + 1;
+  if (!is(at, Lex::unit)) return std::nullopt;
+  const Unit u = static_cast<Unit>(t_[at].value);
+  Day lo = 0, hi = 0;
+  BaseGrain grain;
+  if ((u != Unit::week && u != Unit::month && u != Unit::year && u != Unit::weekend) || !days(lo, hi, grain))
+    return std::nullopt;
+  const bool smaller = grain == BaseGrain::day || grain == BaseGrain::session || (u == Unit::month && hi - lo < 14) ||
+                       (u == Unit::year && hi - lo < 300);
+  if (!smaller || (u == Unit::weekend && grain != BaseGrain::day)) return std::nullopt;
+  return shifted(u, 0);
+}
+
+bool FollowUpReader::only(const TimeQuery& q, std::initializer_list<Axis> axes) {
+  return !q.empty() && std::all_of(q.constraints.begin(), q.constraints.end(), [&](const TimeConstraint& c) {
+    return std::find(axes.begin(), axes.end(), c.axis) != axes.end();
+  });
+}
+
+FollowUp FollowUpReader::met(const TimeQuery& own) {
+  FollowUp f;
+  for (const TimeConstraint& c : carried_.query.constraints) {
+    const bool replaced = std::any_of(own.constraints.begin(), own.constraints.end(), [&](const TimeConstraint& o) {
+      return o.axis == c.axis && c.axis != Axis::session && o.join == TimeJoin::meet;
+    });
+    if (!replaced) f.query.constraints.push_back(c);
+  }
+  for (TimeConstraint c : own.constraints) {
+    if (c.join == TimeJoin::unite) c.join = TimeJoin::meet;
+    f.query.constraints.push_back(std::move(c));
+  }
+  f.query.notes = own.notes, f.query.unread = own.unread;
+  f.replaces = true;
+  settle_frames(f.query);
+  return f;
+}
+
+// "and in the evening?", "and on the 21st?", "and in March?", "only the mornings": a part of the same time.
+std::optional<FollowUp> FollowUpReader::refined() {
+  const bool short_one = elliptic(w_);
+  const bool pointing = points();
+  if (own_.empty()) return part_alone();
+  if (only(own_, {Axis::clock, Axis::weekday}) && (short_one || pointing)) return met(own_);
+  if (only(own_, {Axis::response}) && pointing) return met(own_);
+  if (only(own_, {Axis::session}) && pointing && own_.constraints.size() == 1 && own_.constraints[0].counted)
+    return met(own_);
+  if (std::all_of(own_.constraints.begin(), own_.constraints.end(),
+                  [](const TimeConstraint& c) { return c.join == TimeJoin::except; }) &&
+      (short_one || pointing))
+    return met(own_);
+  if (short_one && own_.constraints.size() == 1 && own_.constraints[0].axis == Axis::date) return same_frame();
+  return std::nullopt;
+}
+
+bool FollowUpReader::points() const {
+  for (size_t i = 0; i < n_; ++i)
+    if (any_of(i, {"then", "same", "those", "these", "them"}) ||
+        (any_of(i, {"that", "this"}) && (is(i + 1, Lex::unit) || is(i + 1, Lex::session) || is(i + 1, Lex::part) ||
+                                         any_of(i + 1, {"time", "date", "period", "occasion"}))))
+      return true;
+  return false;
+}
+
+// "and the evening?", "that morning": hours with nothing in front
+std::optional<FollowUp> FollowUpReader::part_alone() {
+  const bool short_one = elliptic(w_);
+  for (size_t i = 0; i < n_; ++i)
+    if (is(i, Lex::part) && (short_one || (i > 0 && any_of(i - 1, {"that", "same"})))) {
+      TimeQuery hours;
+      TimeConstraint c;
+      c.axis = Axis::clock, c.grain = Grain::part, c.name = "part-of-day";
+      constexpr int64_t kHour = 3600;
+      switch (static_cast<DayPart>(t_[i].value)) {
+        case DayPart::morning:
+          c.ranges = {{5 * kHour, 12 * kHour - 1}};
+          break;
+        case DayPart::afternoon:
+          c.ranges = {{12 * kHour, 17 * kHour - 1}};
+          break;
+        case DayPart::evening:
+          c.ranges = {{17 * kHour, 22 * kHour - 1}};
+          break;
+        case DayPart::night:
+          c.ranges = {{22 * kHour, kDaySeconds - 1}, {0, 5 * kHour - 1}};
+          break;
+      }
+      hours.constraints.push_back(std::move(c));
+      return met(hours);
+    }
+  return std::nullopt;
+}
+
+// "and on the 21st?" is of the same month, "and on Tuesday?" of the same week, "and in March?" of the year that was
+// named.
+std::optional<FollowUp> FollowUpReader::same_frame() {
+  const TimeConstraint& mine = own_.constraints[0];
+  Day lo = 0, hi = 0;
+  BaseGrain grain;
+  if (mine.ranges.size() != 1 || !days(lo, hi, grain)) return std::nullopt;
+  const std::string_view name = mine.name;
+  const Day d = mine.ranges[0].lo == kNoBegin ? 0 : day_part(mine.ranges[0].lo);
+  if (name == "day-of-month" && mine.grain == Grain::day) {
+    const Civil c = civil(lo);
+    const int day = civil(d).day;
+    if (!date_exists(c.year, c.month, day)) return std::nullopt;
+    const Day there = day_of(c.year, c.month, day);
+    return of_days(there, there, Grain::day);
+  }
+  if (mine.rule == TimeRule::named_day && grain == BaseGrain::week) {
+    const Day there = week_begin(lo) + weekday_of(d);
+    return of_days(there, there, Grain::day);
+  }
+  if (mine.grain == Grain::month && name == "month" && mine.absolute && carried_.year_named && !names_a_year(w_)) {
+    const Day there = day_of(civil(lo).year, civil(d).month, 1);
+    if (there * kDaySeconds <= clock_.now) return of_days(there, add_months(there, 1) - 1, Grain::month);
+  }
+  if (name == "date" && mine.absolute && carried_.year_named && !names_a_year(w_) && mine.grain == Grain::day) {
+    const Civil c = civil(d);
+    if (date_exists(civil(lo).year, c.month, c.day)) {
+      const Day there = day_of(civil(lo).year, c.month, c.day);
+      if (there * kDaySeconds <= clock_.now) return of_days(there, there, Grain::day);
+    }
+  }
+  return std::nullopt;
+}
+
+bool elliptic(const TimeWords& words) {
+  const size_t n = words.tokens.size();
+  auto said = [&](size_t i, std::string_view s) { return i < n && words.spelling(i) == s; };
+  size_t i = 0;
+  while (said(i, "ok") || said(i, "okay") || said(i, "so") || said(i, "hm") || said(i, "hmm") || said(i, "um") ||
+         said(i, "well") || said(i, "now") || said(i, "oh"))
+    ++i;
+  if (said(i, "and") || said(i, "but") || said(i, "same") || said(i, "only") || said(i, "just") || said(i, "or") ||
+      said(i, "also"))
+    return true;
+  if ((said(i, "what") || said(i, "how")) && said(i + 1, "about")) return true;
+  return n <= i + 4;
+}
+
+bool names_a_year(const TimeWords& words) {
+  return std::any_of(words.tokens.begin(), words.tokens.end(), [](const Token& t) {
+    return t.lex == Lex::year || (t.lex == Lex::date && t.year > 0) ||
+           (t.lex == Lex::number && t.digits && t.value >= 1900 && t.value < 2200);
+  });
+}
+
+std::optional<FollowUp> follow_up(const TimeWords& words, const TimeQuery& own, const CarriedTime& carried,
+                                  const TurnTable& table, const Clock& clock) {
+  return FollowUpReader(words, own, carried, table, clock).run();
+}
+
+}  // namespace quern::memory

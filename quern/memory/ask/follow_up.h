@@ -1,0 +1,32 @@
+// Questions that go on from the one before: "and the day before?", "the second of them", "and the one that came next",
+// "same week, but what did Ben say?", "and in the evening?". What the last question meant is carried as its query; the
+// result is a query of its own again, so that a follow-up may follow another.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "quern/memory/plan/plan.h"
+
+namespace quern::memory {
+
+struct CarriedTime {
+  TimeQuery query;
+  bool year_named = false;  // the question said a year
+  bool empty() const { return query.empty(); }
+};
+
+struct FollowUp {
+  TimeQuery query;
+  bool replaces = false;  // the question's own times are in it, or were no times
+  bool missing = false;   // it refers to a question, and none with a time came before
+};
+
+// `own`: what the question says by itself. Nothing when it does not go on from another.
+std::optional<FollowUp> follow_up(const TimeWords& words, const TimeQuery& own, const CarriedTime& carried,
+                                  const TurnTable& table, const Clock& clock);
+// "and …?", "what about …?", "only …", or a few words: what it leaves out is as it was.
+bool elliptic(const TimeWords& words);
+bool names_a_year(const TimeWords& words);
+
+}  // namespace quern::memory

@@ -1,0 +1,123 @@
+#include "quern/memory/ask/read_question.h"
+
+#include <algorithm>
+
+#include "quern/base/error.h"
+#include "quern/memory/ask/follow_up.h"
+#include "quern/memory/ask/speaker_meant.h"
+#include "quern/memory/wording/wording.h"
+#include "quern/recall/words/tokens.h"
+
+namespace quern::memory {
+namespace {
+
+constexpr size_t kTurnsLookedAt = 20;  // of the context, the newest
+
+std::string lowered(std::string_view s) {
+  std::string out(s);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
+// What the questions before this one left: a time, the topic and speaker of the newest, and the turn that said it.
+struct Carried {
+  CarriedTime time;
+  Topic topic;
+  std::optional<int32_t> speaker;
+  int64_t turn = -1;
+};
+
+class QuestionReader {
+ public:
+  QuestionReader(const QuestionFrame& frame) : f_(frame) {
+    for (const std::string& s : f_.speakers)
+      recall::for_each_word(
+          s, [&](size_t b, size_t e) { people_.push_back(lowered(std::string_view(s).substr(b, e - b))); });
+    for (size_t i = people_.size(); i-- > 0;) people_.push_back(people_[i] + "s");  // Adas Nachrichten
+  }
+
+  ReadQuestion run(std::string_view question, const std::vector<ContextTurn>& context) {
+    const Carried before = carried(context);
+    ReadQuestion out;
+    PlainWording plain = plain_wording(question, people_);
+    out.text = std::move(plain.text), out.notes = std::move(plain.notes);
+    const TimeWords words = time_words(out.text, order_of(plain.language));
+    const TimeQuery own = parse_time(out.text, words, f_.clock);
+    out.time = own;
+    out.topic = topic_of(out.text, own, people_);
+    out.speaker = speaker_meant(out.text, f_.speakers, f_.asker);
+    const bool brief = elliptic(words);
+    if (auto next = follow_up(words, own, before.time, f_.table, f_.clock)) {
+      if (next->missing && before.time.empty())
+        out.notes.push_back("refers to an earlier question, and none with a time came before");
+      if (next->replaces) out.time = std::move(next->query), out.context_turn = before.turn;
+    } else if (own.empty() && !before.time.empty() &&
+               (out.topic.words.empty() || brief || points_at_a_time(out.text))) {
+      out.time = before.time.query, out.context_turn = before.turn;
+      for (const std::string& n : own.notes) out.time.notes.push_back(n);
+      out.time.unread = own.unread;
+      out.time.unread.insert(out.time.unread.end(), own.faint.begin(), own.faint.end());
+    }
+    if (out.context_turn >= 0 && brief && before.turn >= 0) {
+      if (out.topic.words.empty()) out.topic.words = before.topic.words;
+      if (!out.speaker && !speaks_of_all(out.text)) out.speaker = before.speaker;
+    }
+    for (TimeConstraint& c : out.time.constraints)
+      if (out.context_turn >= 0) c.begin = c.end = 0;
+    if (out.time.empty() && out.topic.words.empty() && points_at_a_thing(out.text)) thing_before(context, out);
+    if (!out.time.unread.empty())
+      out.notes.push_back(fmt::format("not understood as a time: '{}'", fmt::join(out.time.unread, "', '")));
+    return out;
+  }
+
+ private:
+  // 5/8 in German, French and Spanish is the fifth of August.
+  DateOrder order_of(Language l) const {
+    return l == Language::german || l == Language::french || l == Language::spanish ? DateOrder{.month_first = false}
+                                                                                    : f_.clock.order;
+  }
+  // Each turn in its order, as a question of its own: one that names no time leaves the time as it was.
+  Carried carried(const std::vector<ContextTurn>& context) const {
+    Carried out;
+    const size_t first = context.size() > kTurnsLookedAt ? context.size() - kTurnsLookedAt : 0;
+    for (size_t i = first; i < context.size(); ++i) {
+      const PlainWording plain = plain_wording(context[i].text, people_);
+      const std::string& text = plain.text;
+      const TimeWords words = time_words(text, order_of(plain.language));
+      TimeQuery own = parse_time(text, words, f_.clock);
+      Topic topic = topic_of(text, own, people_);
+      auto next = follow_up(words, own, out.time, f_.table, f_.clock);
+      if (next && next->replaces) own = std::move(next->query);
+      if (own.empty()) continue;
+      if (!elliptic(words)) out.topic = std::move(topic);
+      const auto who = speaker_meant(text, f_.speakers, f_.asker);
+      if (who || !elliptic(words)) out.speaker = who;
+      out.time.year_named = names_a_year(words) || (out.time.year_named && next && next->replaces);
+      own.notes.clear(), own.unread.clear(), own.faint.clear();
+      out.time.query = std::move(own);
+      out.turn = static_cast<int64_t>(i);
+    }
+    return out;
+  }
+
+  // "tell me more about it": the topic of the last three turns.
+  void thing_before(const std::vector<ContextTurn>& context, ReadQuestion& out) const {
+    for (size_t i = context.size(); i-- > 0 && i + 3 >= context.size() && out.topic.words.empty();) {
+      out.topic = topic_of(context[i].text, {}, people_);
+      if (!out.topic.words.empty()) out.context_turn = static_cast<int64_t>(i);
+    }
+  }
+
+  const QuestionFrame& f_;
+  std::vector<std::string> people_;
+};
+
+}  // namespace
+
+ReadQuestion read_question(std::string_view question, const std::vector<ContextTurn>& context,
+                           const QuestionFrame& frame) {
+  return QuestionReader(frame).run(question, context);
+}
+
+}  // namespace quern::memory

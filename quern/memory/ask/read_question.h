@@ -1,0 +1,37 @@
+// How a question is read, before any row is ranked: in plain English (memory/wording), its times with what it takes
+// over from the questions before it, its topic, and the one speaker that it asks about.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/memory/plan/plan.h"
+#include "quern/memory/topic/topic.h"
+
+namespace quern::memory {
+
+struct ContextTurn {
+  std::string speaker, text;
+};
+
+struct QuestionFrame {  // what a question is asked of
+  const TurnTable& table;
+  const std::vector<std::string>& speakers;
+  const Clock& clock;
+  const std::string& asker;
+};
+
+struct ReadQuestion {
+  std::string text;  // as it was read
+  TimeQuery time;
+  Topic topic;
+  std::optional<int32_t> speaker;
+  int64_t context_turn = -1;  // whose time or topic was taken
+  std::vector<std::string> notes;
+};
+
+ReadQuestion read_question(std::string_view question, const std::vector<ContextTurn>& context,
+                           const QuestionFrame& frame);
+
+}  // namespace quern::memory

@@ -1,0 +1,120 @@
+#include "quern/memory/ask/speaker_meant.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace quern::memory {
+namespace {
+
+std::string lowered(std::string_view s) {
+  std::string out(s);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
+bool letter(std::string_view s, size_t i) {
+  return i < s.size() && (static_cast<unsigned char>(s[i]) >= 0x80 || std::isalnum(static_cast<unsigned char>(s[i])));
+}
+
+// Where `name` stands as a word of its own, or with 's.
+std::vector<size_t> places(const std::string& lower, const std::string& name) {
+  std::vector<size_t> out;
+  if (name.empty()) return out;
+  for (size_t at = lower.find(name); at != lower.npos; at = lower.find(name, at + 1))
+    if ((at == 0 || !letter(lower, at - 1)) &&
+        (!letter(lower, at + name.size()) ||
+         (lower[at + name.size()] == 's' && !letter(lower, at + name.size() + 1))))
+      out.push_back(at);  // also "Adas"
+  return out;
+}
+
+bool names(std::string_view text, std::string_view phrase) { return !places(lowered(text), lowered(phrase)).empty(); }
+
+// The word in front of a place.
+std::string_view word_before(std::string_view s, size_t at) {
+  size_t end = at;
+  while (end > 0 && s[end - 1] == ' ') --end;
+  size_t begin = end;
+  while (begin > 0 && s[begin - 1] != ' ') --begin;
+  return s.substr(begin, end - begin);
+}
+
+struct Mention {
+  int32_t speaker;
+  size_t begin, end;
+};
+
+// Who is spoken to or of does not speak.
+bool spoken_to(std::string_view before) {
+  constexpr std::string_view kTo[] = {"to",      "with",   "about",    "for",  "at",    "tell",   "told",
+                                      "telling", "answer", "answered", "ask",  "asked", "asking", "reply",
+                                      "show",    "give",   "of",       "text", "write", "message"};
+  return std::find(std::begin(kTo), std::end(kTo), before) != std::end(kTo);
+}
+
+// "everything except Ada's turns"
+bool left_out(std::string_view before) {
+  constexpr std::string_view kOut[] = {"except", "without", "excluding", "besides", "ignoring", "not", "minus"};
+  return std::find(std::begin(kOut), std::end(kOut), before) != std::end(kOut);
+}
+
+// Exactly one of those who are named speaks: the others are told, asked or answered.
+std::optional<int32_t> one_who_speaks(const std::string& lower, std::vector<Mention> found) {
+  std::sort(found.begin(), found.end(), [](const Mention& a, const Mention& b) { return a.begin < b.begin; });
+  std::optional<int32_t> who;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (i > 0) {
+      const std::string_view between =
+          std::string_view(lower).substr(found[i - 1].end, found[i].begin - found[i - 1].end);
+      if (between == " and " || between == " & " || between == ", " || between == "/" || between == " or ")
+        return std::nullopt;
+    }
+    if (i > 0 && found[i].begin == found[i - 1].end + 1 && lower[found[i - 1].end] == ' ')
+      continue;  // hat Ada Ben erzählt
+    const std::string_view before = word_before(lower, found[i].begin);
+    if (before == "from" || before == "by") return found[i].speaker;  // "what was Ben told by Ada?"
+    if (spoken_to(before)) continue;
+    if (who && *who != found[i].speaker) return std::nullopt;
+    who = found[i].speaker;
+  }
+  return who;
+}
+
+}  // namespace
+
+std::optional<int32_t> speaker_meant(std::string_view question, const std::vector<std::string>& speakers,
+                                     const std::string& asker) {
+  const std::string lower = lowered(question);
+  std::vector<Mention> found;
+  bool several = false;
+  for (size_t s = 0; s < speakers.size(); ++s) {
+    const std::string name = lowered(speakers[s]);
+    for (const size_t at : places(lower, name)) {
+      several |= !found.empty() && found.front().speaker != static_cast<int32_t>(s);
+      found.push_back({static_cast<int32_t>(s), at, at + name.size()});
+    }
+  }
+  if (speakers.size() == 2 && found.size() == 1 && left_out(word_before(lower, found[0].begin)))
+    return 1 - found[0].speaker;
+  if (several) return one_who_speaks(lower, found);
+  if (!found.empty()) return found.front().speaker;
+  if (asker.empty() || speakers.size() != 2) return std::nullopt;
+  const bool me =
+      names(question, "did I") || names(question, "I said") || names(question, "I told") || names(question, "have I");
+  const bool you = names(question, "did you") || names(question, "you said") || names(question, "you told") ||
+                   names(question, "have you");
+  if (me == you) return std::nullopt;
+  for (size_t s = 0; s < 2; ++s)
+    if ((lowered(speakers[s]) == lowered(asker)) == me) return static_cast<int32_t>(s);
+  return std::nullopt;
+}
+
+bool speaks_of_all(std::string_view question) {
+  const std::string lower = lowered(question);
+  for (const char* w : {"they", "we", "both", "the two", "us", "everyone", "everybody"})
+    if (!places(lower, w).empty()) return true;
+  return false;
+}
+
+}  // namespace quern::memory

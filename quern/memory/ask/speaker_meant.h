@@ -1,0 +1,18 @@
+// Whose turns a question asks for: the one who speaks in it. "What did Ada tell Ben?" asks for Ada's, "how did Ben
+// answer Ada?" for Ben's, "what did Ada and Ben say?" for nobody's in particular.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::memory {
+
+// `asker`: who "I" is, empty when that is not known.
+std::optional<int32_t> speaker_meant(std::string_view question, const std::vector<std::string>& speakers,
+                                     const std::string& asker);
+// "what did they both say": of all, and of nobody in particular.
+bool speaks_of_all(std::string_view question);
+
+}  // namespace quern::memory

@@ -1,0 +1,178 @@
+// Questions as people put them (chat spellings, slips, follow-ups, exceptions, other languages): each selects the same
+// turns as its plain wording, and its plan is SQL. What is garbled is answered as before, or the answer says what it did
+// not understand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "quern/base/rng.h"
+#include "quern/memory/ask/memory.h"
+#include "quern/memory/ask/speaker_meant.h"
+#include "quern/memory/store/import.h"
+#include "quern/memory/wording/wording.h"
+
+namespace quern::memory {
+namespace {
+
+struct AskedWording {
+  std::string question, means, language;
+  std::vector<ContextTurn> context;
+};
+
+std::vector<AskedWording> wordings() {
+  const std::string lines = read_file(std::string(QUERN_SOURCE_DIR) + "/tests/memory/wordings.jsonl");
+  std::vector<AskedWording> out;
+  for (size_t begin = 0; begin < lines.size();) {
+    const size_t end = std::min(lines.find('\n', begin), lines.size());
+    const Json j = Json::parse(std::string_view(lines).substr(begin, end - begin));
+    begin = end + 1;
+    AskedWording w{j.at("question").as_string(), j.at("means").as_string(), "en", {}};
+    if (const Json* l = j.find("language")) w.language = l->as_string();
+    if (const Json* c = j.find("context"))
+      for (const Json& t : c->as_array()) w.context.push_back({"", t.as_string()});
+    out.push_back(std::move(w));
+  }
+  return out;
+}
+
+class Wordings : public testing::Test {
+ protected:
+  Wordings()
+      : m_(":memory:", {.create = true, .durable = false, .conversation = "log", .zone = "UTC", .gap = kUsualGap}) {
+    m_.add_all(read_turns(std::string(QUERN_SOURCE_DIR) + "/tests/memory/log.jsonl", Zone()));
+  }
+
+  MemoryResult ask(const std::string& question, const std::vector<ContextTurn>& context = {}) {
+    AskOptions o;
+    o.now = parse_time_text("2024-03-14 15:20", "now").local;
+    o.context = context, o.k = 1000;
+    return m_.ask(question, o);
+  }
+
+  // Every turn of the time, whatever the topic ranked first.
+  std::vector<int32_t> rows(const MemoryResult& a) {
+    if (a.route == Route::topic || a.route == Route::neither) return {-1};
+    std::vector<int32_t> out;
+    for (const auto& [lo, hi] : a.within)
+      for (int32_t r = lo; r <= hi; ++r) out.push_back(r);
+    return out;
+  }
+
+  Memory m_;
+};
+
+TEST_F(Wordings, MeanWhatTheirPlainOnesDo) {
+  std::map<std::string, int> asked;
+  for (const AskedWording& w : wordings()) {
+    const MemoryResult a = ask(w.question, w.context), plain = ask(w.means);
+    EXPECT_EQ(rows(a), rows(plain)) << w.question << "\n  " << a.reading << "\n  " << a.plan.text() << "\n  "
+                                    << w.means << " → " << plain.plan.text();
+    ++asked[w.language];
+  }
+  EXPECT_GE(asked["en"], 250);
+  for (const char* l : {"de", "fr", "es", "zh"}) EXPECT_GE(asked[l], 30) << l;
+}
+
+// A letter lost, doubled, or two that changed places, in a word that speaks of time or any other.
+TEST_F(Wordings, GarbledWordsAreReadOrNamed) {
+  const Rng rng(30);
+  uint64_t n = 0;
+  int garbled = 0, right = 0, silent = 0;
+  for (const AskedWording& w : wordings()) {
+    if (w.language != "en" || !w.context.empty()) continue;
+    std::vector<size_t> letters;
+    for (size_t i = 1; i + 2 < w.question.size(); ++i)
+      if (std::isalpha(static_cast<unsigned char>(w.question[i - 1])) &&
+          std::isalpha(static_cast<unsigned char>(w.question[i])) &&
+          std::isalpha(static_cast<unsigned char>(w.question[i + 1])))
+        letters.push_back(i);
+    if (letters.empty()) continue;
+    std::string q = w.question;
+    const size_t at = letters[rng.bits(n++) % letters.size()];
+    switch (rng.bits(n++) % 3) {
+      case 0:
+        q.erase(at, 1);
+        break;
+      case 1:
+        q.insert(at, 1, q[at]);
+        break;
+      default:
+        std::swap(q[at], q[at + 1]);
+    }
+    const MemoryResult a = ask(q);
+    const bool same = rows(a) == rows(ask(w.means));
+    ++garbled, right += same, silent += !same && a.notes.empty();
+    if (!same && a.notes.empty()) fmt::print("misread in silence: {} → {}\n", q, a.plan.text());
+  }
+  EXPECT_GE(garbled, 200);
+  EXPECT_GE(right, garbled * 3 / 4);
+  EXPECT_LE(silent, garbled / 50);
+}
+
+TEST_F(Wordings, WhatWasNotUsedIsNamed) {
+  for (const auto& [question, word] : {std::pair{"What did we say in May, every other Tuesday?", "other"},
+                                       {"What did we discuss on the second half of Tuesday?", "half"},
+                                       {"What came up in March, dawn to dusk?", "dawn"}}) {
+    const MemoryResult a = ask(question);
+    EXPECT_TRUE(std::any_of(a.notes.begin(), a.notes.end(), [&](const std::string& note) {
+      return note.starts_with("not understood as a time") && note.find(word) != note.npos;
+    })) << question;
+  }
+  const MemoryResult lost = ask("And the day before that?");
+  ASSERT_FALSE(lost.notes.empty());
+  EXPECT_NE(lost.notes[0].find("earlier question"), std::string::npos);
+}
+
+TEST_F(Wordings, WordsThatNoTurnHasRankNothing) {
+  const MemoryResult a = ask("Anything worth rereading about the zeppelin yesterday?");
+  EXPECT_EQ(a.route, Route::time);
+  EXPECT_EQ(rows(a), rows(ask("yesterday")));
+  EXPECT_TRUE(
+      std::any_of(a.notes.begin(), a.notes.end(), [](const std::string& n) { return n.find("zeppelin") != n.npos; }));
+}
+
+TEST_F(Wordings, TheFutureHoldsNothing) {
+  EXPECT_TRUE(ask("What will we talk about tomorrow?").responses.empty());
+  EXPECT_FALSE(ask("What will we talk about tomorrow?").notes.empty());
+  EXPECT_FALSE(ask("What did we plan for next week yesterday?").responses.empty());
+}
+
+TEST(SpeakerMeant, IsWhoSpeaks) {
+  const std::vector<std::string> both = {"Ada", "Ben"};
+  EXPECT_EQ(speaker_meant("What did Ada tell Ben?", both, ""), 0);
+  EXPECT_EQ(speaker_meant("How did Ben answer Ada?", both, ""), 1);
+  EXPECT_EQ(speaker_meant("What did Ada and Ben say?", both, ""), std::nullopt);
+  EXPECT_EQ(speaker_meant("Adas Nachrichten", both, ""), 0);
+  EXPECT_EQ(speaker_meant("Adapters and Benches", both, ""), std::nullopt);
+  EXPECT_EQ(speaker_meant("What did I say?", both, "Ben"), 1);
+}
+
+TEST(PlainWording, ChatAndSlips) {
+  EXPECT_EQ(plain_wording("wat did we tlk abt lst wk").text, "what did we talk about last week");
+  EXPECT_EQ(plain_wording("2wks ago").text, "2 weeks ago");
+  EXPECT_EQ(plain_wording("3ish").text, "around 3");
+  EXPECT_EQ(plain_wording("lastweek n yesterdayyy").text, "last week and yesterday");
+  EXPECT_EQ(plain_wording("thursdays conversation").text, "thursday conversation");
+  EXPECT_EQ(plain_wording("elevn days ago").notes.size(), 1u);
+  for (const char* own : {"mourning doves", "the conservation of moths", "Jude sent tunes", "a list of yarns"}) {
+    EXPECT_EQ(plain_wording(own).text, own);
+    EXPECT_TRUE(plain_wording(own).notes.empty()) << own;
+  }
+}
+
+TEST(PlainWording, TellsLanguages) {
+  EXPECT_EQ(plain_wording("Was war vor drei Tagen?").language, Language::german);
+  EXPECT_EQ(plain_wording("De quoi a-t-on parlé hier ?").language, Language::french);
+  EXPECT_EQ(plain_wording("¿De qué hablamos ayer?").language, Language::spanish);
+  EXPECT_EQ(plain_wording("昨天我们聊了什么？").language, Language::chinese);
+  EXPECT_EQ(plain_wording("What did we say on May 8?").language, Language::english);
+  EXPECT_EQ(plain_wording("Was war vor drei Tagen?").text, "what did three days ago?");
+  EXPECT_EQ(plain_wording("Und Mai?", {"mai"}).text, "and Mai?");
+  for (const char* odd : {"", "\xff\xfe", "¿", "第", "vor", "l'", "年月日", "\xE4\xB8"})
+    EXPECT_NO_THROW(plain_wording(odd));
+}
+
+}  // namespace
+}  // namespace quern::memory

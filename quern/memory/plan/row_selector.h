@@ -1,0 +1,77 @@
+// Rows of the conversation table that meet every one of a list of constraints: dates first, then hours, then sessions
+// counted among the rest, then responses. A row mask says which rows there are to begin with.
+#pragma once
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "quern/memory/plan/plan.h"
+
+namespace quern::memory {
+
+class RowSelector {
+ public:
+  RowSelector(std::span<const TimeConstraint> constraints, const TurnTable& table, const Clock& clock,
+              std::vector<uint8_t> begin, std::optional<int32_t> speaker);
+  void run();
+  std::vector<uint8_t>& kept() { return keep_; }
+  std::vector<PlanStep>& steps() { return steps_; }
+  std::vector<std::string>& notes() { return notes_; }
+
+ private:
+  // A date constraint with the ranges that it has for this table. Standing: absolute dates above relative ones.
+  struct DateClaim {
+    const TimeConstraint* c;
+    std::vector<TimeRange> ranges;
+    int standing;
+  };
+  template <class F>
+  void keep_if(F&& f) {
+    for (size_t r = 0; r < n_; ++r)
+      if (keep_[r] && !f(r)) keep_[r] = 0;
+  }
+  template <class F>
+  bool any_row(F&& f) const {
+    for (size_t r = 0; r < n_; ++r)
+      if (f(r)) return true;
+    return false;
+  }
+  // select_dates.cc
+  bool as_labeled(const TimeConstraint& c, std::vector<TimeRange>& ranges);
+  bool labeled_days_ago(const TimeConstraint& c);
+  void dates();
+  void hold(DateClaim& c, std::vector<DateClaim>& held);
+  Day bounded(int64_t at) const;
+  void apply_dates(const TimeConstraint& c, std::vector<TimeRange> ranges);
+  void date_steps(const std::vector<TimeRange>& ranges);
+  void date_beside(const TimeConstraint& c, std::vector<TimeRange>& ranges);
+  void recurring(const TimeConstraint& c);
+  // select_sessions.cc
+  std::vector<int32_t> begun_sessions() const;
+  void session_step(const std::vector<int32_t>& wanted);
+  void sessions(const TimeConstraint& c);
+  void sessions_beside(const TimeConstraint& c);
+  void sessions_beside_date(const TimeConstraint& c);
+  static std::vector<int32_t> pick(const TimeConstraint& c, const std::vector<int32_t>& among);
+  void take(const std::vector<int32_t>& wanted);
+  void take_whole(const std::vector<int32_t>& wanted);
+  std::vector<uint32_t> anchor_rows(const TimeQuery& anchor) const;
+  void responses(const TimeConstraint& c);
+  void response_step(const std::vector<uint32_t>& wanted);
+
+  std::span<const TimeConstraint> constraints_;
+  const TurnTable& t_;
+  const Clock& clock_;
+  size_t n_ = 0;
+  int32_t current_ = 1;
+  std::optional<int32_t> speaker_;
+  bool restricted_ = false;  // by dates or hours
+  std::vector<uint8_t> keep_;
+  std::vector<PlanStep> steps_;
+  std::vector<std::string> notes_;
+};
+
+// "response numbers lo to hi, or …": any set of rows.
+PlanStep response_runs(const std::vector<uint32_t>& rows, const TurnTable& table);
+
+}  // namespace quern::memory

@@ -1,0 +1,170 @@
+// Sessions and responses: counted among the rows that dates and hours left.
+#include <algorithm>
+#include <utility>
+
+#include "quern/base/error.h"
+#include "quern/memory/plan/row_selector.h"
+
+namespace quern::memory {
+
+// Sessions whose first turn is among the rows kept so far, the one going on left out; when none begins there, those
+// that reach into them.
+std::vector<int32_t> RowSelector::begun_sessions() const {
+  std::vector<int32_t> begun, touched;
+  for (size_t r = 0; r < n_; ++r) {
+    const int32_t s = t_.session[r];
+    if (!keep_[r] || s == current_) continue;
+    if (r == 0 || t_.session[r - 1] != s) begun.push_back(s);
+    if (touched.empty() || touched.back() != s) touched.push_back(s);
+  }
+  return begun.empty() ? touched : begun;
+}
+
+void RowSelector::session_step(const std::vector<int32_t>& wanted) {
+  PlanStep s{Column::session_index, false, {}, ""};
+  const bool run = wanted.size() > 2 && wanted.back() - wanted.front() + 1 == static_cast<int32_t>(wanted.size());
+  if (run) {
+    s.between = true, s.values = {std::to_string(wanted.front()), std::to_string(wanted.back())};
+    s.sql = fmt::format("session BETWEEN {} AND {}", wanted.front(), wanted.back());
+  } else {
+    for (const int32_t w : wanted) s.values.push_back(std::to_string(w));
+    s.sql = fmt::format("session IN ({})", fmt::join(wanted, ", "));
+  }
+  steps_.push_back(std::move(s));
+}
+
+// The first session after a date, the last before it, whether anything was said on the date or not.
+void RowSelector::sessions_beside_date(const TimeConstraint& c) {
+  std::vector<int32_t> later, earlier;
+  for (size_t r = 0; r < n_; ++r) {
+    const LocalSeconds at = t_.local(r);
+    std::vector<int32_t>* side = at >= c.argument && !c.from_end  ? &later
+                                 : at <= c.argument && c.from_end ? &earlier
+                                                                  : nullptr;
+    if (side && (side->empty() || side->back() != t_.session[r])) side->push_back(t_.session[r]);
+  }
+  take_whole(pick(c, c.from_end ? earlier : later));
+}
+
+std::vector<uint32_t> RowSelector::anchor_rows(const TimeQuery& anchor) const {
+  return select_rows(anchor, t_, clock_).rows;
+}
+
+// Sessions so many steps before the first one, or after the last one, of what the anchor selects.
+void RowSelector::sessions_beside(const TimeConstraint& c) {
+  const std::vector<uint32_t> rows = anchor_rows(*c.anchor);
+  if (rows.empty()) {
+    notes_.push_back("nothing was said at the time that the question starts from");
+    return take({});
+  }
+  const int32_t first = t_.session[rows.front()], last = t_.session[rows.back()], newest = t_.session[n_ - 1];
+  std::vector<int32_t> wanted;
+  for (const TimeRange& x : c.ranges)
+    for (int32_t s = 1; s <= newest; ++s)
+      if (const int64_t step = s < first ? s - first : s > last ? s - last : 0; step >= x.lo && step <= x.hi)
+        wanted.push_back(s);
+  if (wanted.empty()) notes_.push_back("there is no session there");
+  take(wanted);
+}
+
+void RowSelector::sessions(const TimeConstraint& c) {
+  if (c.anchor) return sessions_beside(c);
+  if (std::string_view(c.name) == "session-beside-date") return sessions_beside_date(c);
+  // Among what the dates left: "the third chat in May". When there is no such one, the number may count all sessions.
+  if (c.counted && restricted_) {
+    const std::vector<int32_t> wanted = pick(c, begun_sessions());
+    if (!wanted.empty()) return take_whole(wanted);
+  }
+  std::vector<int32_t> wanted;
+  const int32_t last = n_ ? t_.session[n_ - 1] : 0;
+  for (const TimeRange& r : c.ranges) {
+    int64_t lo = r.lo, hi = r.hi;
+    if (r.hi < 0) lo = hi = current_ + r.lo;  // -1: the last one
+    if (c.from_end) lo = current_ - std::min<int64_t>(r.hi, current_), hi = current_ - r.lo;
+    for (int64_t s = std::max<int64_t>(lo, 1); s <= std::min<int64_t>(hi, std::max(last, current_)); ++s)
+      wanted.push_back(static_cast<int32_t>(s));
+  }
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  if (wanted.empty()) notes_.push_back(fmt::format("there are {} sessions, none of that number", last));
+  take(wanted);
+}
+
+std::vector<int32_t> RowSelector::pick(const TimeConstraint& c, const std::vector<int32_t>& among) {
+  std::vector<int32_t> out;
+  const int64_t n = static_cast<int64_t>(among.size());
+  for (const TimeRange& r : c.ranges) {
+    if (r.lo < 0 && r.lo > kNoBegin && -r.lo <= n)
+      out.push_back(among[static_cast<size_t>(n + r.lo)]);  // -1: the last
+    for (int64_t k = std::max<int64_t>(r.lo, 1); k <= std::min(r.hi, n); ++k)
+      out.push_back(among[static_cast<size_t>(c.from_end ? n - k : k - 1)]);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void RowSelector::take(const std::vector<int32_t>& wanted) {
+  keep_if([&](size_t r) { return std::binary_search(wanted.begin(), wanted.end(), t_.session[r]); });
+  session_step(wanted);
+}
+
+// All turns of the sessions, also those that lie outside the dates which counted them.
+void RowSelector::take_whole(const std::vector<int32_t>& wanted) {
+  bool beyond = false;
+  for (size_t r = 0; r < n_; ++r) {
+    const bool in = std::binary_search(wanted.begin(), wanted.end(), t_.session[r]);
+    beyond |= in && !keep_[r];
+    keep_[r] = in;
+  }
+  if (beyond) steps_.clear();
+  session_step(wanted);
+}
+
+// Of what is kept so far: by their stored numbers, or counted from either end; or beside those that an anchor selects.
+void RowSelector::responses(const TimeConstraint& c) {
+  std::vector<uint32_t> kept, wanted;
+  for (size_t r = 0; r < n_; ++r)
+    if (keep_[r]) kept.push_back(static_cast<uint32_t>(r));
+  const int64_t n = static_cast<int64_t>(kept.size());
+  if (c.anchor) {
+    const std::vector<uint32_t> rows = anchor_rows(*c.anchor);
+    for (const uint32_t r : kept) {
+      if (rows.empty()) break;
+      const int64_t step = r < rows.front()  ? int64_t{r} - rows.front()
+                           : r > rows.back() ? int64_t{r} - rows.back()
+                                             : 0;
+      if (step >= c.ranges[0].lo && step <= c.ranges[0].hi) wanted.push_back(r);
+    }
+  } else if (c.numbered) {
+    for (const uint32_t r : kept)
+      if (std::any_of(c.ranges.begin(), c.ranges.end(),
+                      [&](const TimeRange& x) { return t_.response[r] >= x.lo && t_.response[r] <= x.hi; }))
+        wanted.push_back(r);
+  } else {
+    for (const TimeRange& x : c.ranges)
+      for (int64_t k = std::max<int64_t>(x.lo, 1); k <= std::min(x.hi, n); ++k)
+        wanted.push_back(kept[static_cast<size_t>(c.from_end ? n - k : k - 1)]);
+    std::sort(wanted.begin(), wanted.end());
+  }
+  if (wanted.empty()) notes_.push_back("there is no turn of that number");
+  std::fill(keep_.begin(), keep_.end(), 0);
+  for (const uint32_t r : wanted) keep_[r] = 1;
+  response_step(wanted);
+}
+
+void RowSelector::response_step(const std::vector<uint32_t>& wanted) {
+  PlanStep s{Column::response_index, false, {}, ""};
+  const bool run = wanted.size() > 2 && t_.response[wanted.back()] - t_.response[wanted.front()] + 1 ==
+                                            static_cast<int32_t>(wanted.size());
+  if (run) {
+    s.between = true,
+    s.values = {std::to_string(t_.response[wanted.front()]), std::to_string(t_.response[wanted.back()])};
+    s.sql = fmt::format("resp BETWEEN {} AND {}", t_.response[wanted.front()], t_.response[wanted.back()]);
+  } else {
+    for (const uint32_t r : wanted) s.values.push_back(std::to_string(t_.response[r]));
+    s.sql = fmt::format("resp IN ({})", fmt::join(s.values, ", "));
+  }
+  steps_.push_back(std::move(s));
+}
+
+}  // namespace quern::memory

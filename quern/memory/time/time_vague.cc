@@ -1,0 +1,213 @@
+// Times that are not said exactly, each with a note of what it was taken for: "the other day", "lately", "a few weeks
+// ago", "a while back". Also spans of distances: "three to five days ago", "more than a month ago".
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/memory/time/time_parser.h"
+
+namespace quern::memory {
+namespace {
+
+struct VagueTime {
+  std::string_view words;
+  int from, to;  // days ago
+};
+constexpr VagueTime kVague[] = {{"the other day", 7, 2},
+                                {"other day", 7, 2},
+                                {"the other night", 7, 2},
+                                {"the other week", 21, 7},
+                                {"the other evening", 7, 2},
+                                {"the other morning", 7, 2},
+                                {"recently", 14, 0},
+                                {"lately", 14, 0},
+                                {"of late", 14, 0},
+                                {"these days", 14, 0},
+                                {"as of late", 14, 0},
+                                {"in recent days", 7, 0},
+                                {"the last while", 30, 0},
+                                {"in recent weeks", 35, 0},
+                                {"recent days", 7, 0},
+                                {"recent weeks", 35, 0},
+                                {"recent months", 155, 0},
+                                {"the past few days", 5, 0},
+                                {"a while ago", 180, 14},
+                                {"a while back", 180, 14},
+                                {"some time ago", 180, 14},
+                                {"sometime ago", 180, 14},
+                                {"ages ago", 3650, 180},
+                                {"a long time ago", 3650, 180},
+                                {"not long ago", 21, 1},
+                                {"a short while ago", 3, 0},
+                                {"a little while ago", 21, 1},
+                                {"a long while ago", 3650, 180},
+                                {"long ago", 3650, 180},
+                                {"the last little while", 21, 0},
+                                {"a day or two ago", 2, 1},
+                                {"a week or two ago", 20, 7},
+                                {"a month or two ago", 62, 30},
+                                {"in the last little while", 21, 0}};
+
+// "recently" is one of "the most recently", "how recently", and "late of" of nothing.
+bool asked_of(std::string_view before) { return before == "most" || before == "how" || before == "more"; }
+
+}  // namespace
+
+size_t TimeParser::vague(size_t i, TimeConstraint& out) {
+  auto set = [&](size_t end, Day lo, Day hi) {
+    out = from_period(Period::days(lo, hi, Grain::week, "vague"));
+    if (hi >= today_) out.ranges[0].hi = clock_.now;
+    out_.notes.push_back(fmt::format("'{}' is taken as {} to {}",
+                                     text_.substr(t_[i].begin, t_[end - 1].end - t_[i].begin), date_text(lo),
+                                     date_text(std::min(hi, today_))));
+    return end;
+  };
+  if (i > 0 && asked_of(w_.spelling(i - 1))) return 0;
+  for (const VagueTime& v : kVague)
+    if (const size_t end = phrase(i, v.words)) return set(end, today_ - v.from, today_ - v.to);
+  if (const size_t end = phrase(i, "a couple of days ago"); end || phrase(i, "a couple days ago")) {
+    set(end ? end : phrase(i, "a couple days ago"), today_ - 2, today_ - 2);
+    return end ? end : phrase(i, "a couple days ago");
+  }
+  // a few weeks ago, several months back, some days ago
+  size_t j = skip(i, Word::a);
+  const bool some = is(j, Word::few) || is(j, Word::several) || said(j, "some");
+  if (!some) return 0;
+  j = skip(j + 1, Word::of);
+  if (!is(j, Lex::unit) || !t_[j].plural ||
+      !(is(j + 1, Word::ago) || is(j + 1, Word::back) || is(j + 1, Word::earlier)))
+    return 0;
+  switch (static_cast<Unit>(t_[j].value)) {
+    case Unit::day:
+      return set(j + 2, today_ - 5, today_ - 2);
+    case Unit::week:
+      return set(j + 2, today_ - 35, today_ - 14);
+    case Unit::month:
+      return set(j + 2, add_months(today_, -5), add_months(today_, -2));
+    case Unit::year:
+      return set(j + 2, add_months(today_, -60), add_months(today_, -24));
+    default:
+      return 0;
+  }
+}
+
+// "this day last month", "the same day last week", "today a year ago", "this time last year": the day itself
+size_t TimeParser::same_day_back(size_t i, TimeConstraint& out) {
+  size_t j = i;
+  int64_t n = 1;
+  Unit u = Unit::day;
+  size_t end = 0;
+  const bool today = is(j, Lex::day_word) && t_[j].value == 0;
+  if (today) {
+    const size_t k = count(j + 1, n);
+    if (!k || !is(k, Lex::unit) || !is(k + 1, Word::ago)) return 0;
+    u = static_cast<Unit>(t_[k].value), end = k + 2;
+  } else {
+    if (is(j, Word::on)) ++j;
+    const bool same = is(j, Word::this_) || said(j, "same") || (is(j, Word::the) && said(j + 1, "same"));
+    if (!same) return 0;
+    j += is(j, Word::the) ? 2 : 1;
+    if (!(is(j, Word::day) || said(j, "date") || said(j, "time")) || !is(j + 1, Word::last) || !is(j + 2, Lex::unit))
+      return 0;
+    u = static_cast<Unit>(t_[j + 2].value), end = j + 3;
+    if (said(j, "time"))
+      out_.notes.push_back(
+          fmt::format("'{}' is taken as that day", text_.substr(t_[i].begin, t_[end - 1].end - t_[i].begin)));
+  }
+  if (u != Unit::week && u != Unit::month && u != Unit::year) return 0;
+  const int64_t steps = std::min<int64_t>(n, 1000);
+  const Day d = u == Unit::week ? today_ - static_cast<Day>(7 * steps)
+                                : add_months(today_, -(u == Unit::month ? 1 : 12) * steps);
+  out = from_period(Period::days(d, d, Grain::day, "ago"));
+  return end;
+}
+
+// "three to five days ago", "between two and four weeks ago", "more than a month ago", "less than ten days ago"
+size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
+  auto back = [&](Unit u, int64_t n) -> Day {
+    const int64_t some = std::min<int64_t>(n, 100'000);
+    switch (u) {
+      case Unit::week:
+        return today_ - static_cast<Day>(7 * some);
+      case Unit::month:
+        return add_months(today_, -some);
+      case Unit::year:
+        return add_months(today_, -12 * std::min<int64_t>(n, 300));
+      default:
+        return today_ - static_cast<Day>(some);
+    }
+  };
+  auto unit_here = [&](size_t k) {
+    return is(k, Lex::unit) && t_[k].value >= static_cast<int32_t>(Unit::day) &&
+           t_[k].value <= static_cast<int32_t>(Unit::year) && t_[k].value != static_cast<int32_t>(Unit::weekend);
+  };
+  int64_t a = 0, b = 0;
+  const bool starts = i < n_ && t_[i].starts;  // "what did we go over a week ago?" has another over
+  const bool more = phrase(i, "more than") || (starts && phrase(i, "over")) || phrase(i, "longer than");
+  const bool less = phrase(i, "less than") || phrase(i, "fewer than") || (starts && phrase(i, "under"));
+  if (more || less) {
+    const size_t n = phrase(i, "over") || phrase(i, "under") ? i + 1 : i + 2;
+    const size_t k = count(n, a);
+    if (!k || !unit_here(k) || !(is(k + 1, Word::ago) || is(k + 1, Word::back))) return 0;
+    const Day d = back(static_cast<Unit>(t_[k].value), a);
+    out = from_period(Period::days(d, d, Grain::week, "open-span"));
+    out.ranges = {more ? TimeRange{kNoBegin, d * kDaySeconds - 1} : TimeRange{(d + 1) * kDaySeconds, clock_.now}};
+    return k + 2;
+  }
+  const bool between = is(i, Word::between), from = is(i, Word::from);
+  const size_t first = number(between || from ? i + 1 : i, a);
+  if (!first) return 0;
+  size_t k = first;
+  if (unit_here(k)) ++k;  // "three days to two weeks ago"
+  const size_t unit_at = k > first ? first : 0;
+  if (is(k, Word::ago)) ++k;
+  if (!(is(k, Word::to) || is(k, Word::until) || is(k, Word::through) || dash(k) ||
+        ((is(k, Word::and_) || is(k, Word::or_)) && (between || is(k, Word::or_)))))
+    return 0;
+  const size_t second = count(dash(k) && !is(k, Word::to) ? k : k + 1, b);
+  if (!second || !unit_here(second) || !(is(second + 1, Word::ago) || is(second + 1, Word::back))) return 0;
+  const Unit u = static_cast<Unit>(t_[second].value), v = unit_at ? static_cast<Unit>(t_[unit_at].value) : u;
+  const Day x = back(v, a), y = back(u, b);
+  out = from_period(Period::days(std::min(x, y), std::max(x, y), Grain::week, "date-span"));
+  return second + 2;
+}
+
+// The first thing Ada said, the last three things they wrote: turns. "The last thing we talked about" is none.
+size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
+  static constexpr std::string_view verbs[] = {"said",    "say",       "says",   "wrote",   "write",
+                                               "told",    "sent",      "posted", "texted",  "typed",
+                                               "written", "mentioned", "asked",  "replied", "answered"};
+  size_t j = i;
+  while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;
+  int64_t v = 1;
+  bool from_end = false;
+  if (is(j, Word::last) || is(j, Word::past)) {
+    from_end = true, ++j;
+  } else if (is(j, Word::most) && is(j + 1, Word::recent)) {
+    from_end = true, j += 2;
+  } else {
+    j = ordinal(j, v);
+    if (!j) return 0;
+  }
+  const bool nth = !from_end && v != 1;
+  int64_t many = v;
+  if (const size_t c = count(j, many); c && !is(j, Word::a) && !nth)
+    j = c;
+  else
+    many = from_end ? 1 : v;
+  if (!said(j, "thing") && !said(j, "things") && !said(j, "words") && !said(j, "word") && !said(j, "sentence") &&
+      !said(j, "sentences") && !said(j, "remark") && !said(j, "statement"))
+    return 0;
+  const size_t noun = j++;
+  size_t k = is(j, Word::that) ? j + 1 : j;
+  for (size_t m = k; m < n_ && m < k + 3; ++m)
+    if (std::find(std::begin(verbs), std::end(verbs), w_.spelling(m)) != std::end(verbs)) {
+      if (m > k && is(k, Word::we) && !said(m, "said") && !said(m, "wrote")) return 0;
+      out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;
+      out.ranges = {nth ? TimeRange{v, v} : TimeRange{1, many}};
+      return noun + 1;
+    }
+  return 0;
+}
+
+}  // namespace quern::memory
