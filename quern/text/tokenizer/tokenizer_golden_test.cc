@@ -127,7 +127,8 @@ TEST_P(Golden, SaveAndLoad) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Golden,
-                         testing::Values("gemma", "mistral", "metaspace", "llama", "qwen", "neox", "misc"),
+                         testing::Values("gemma", "mistral", "metaspace", "llama", "qwen", "neox", "misc", "bert",
+                                         "cased", "unigram"),
                          [](const auto& p) { return std::string(p.param); });
 
 }  // namespace
