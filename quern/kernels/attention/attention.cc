@@ -22,9 +22,10 @@ AttentionPath path_of(int64_t query_heads, const AttentionSegment<KV>& s) {
 template <class KV>
 void attention_fast(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options,
                     View<float, 3> o, View<float, 2> lse, Arena& scratch) {
+  const bool causal = options.sight == Sight::causal && !options.bias;
   std::vector<AttentionSegment<KV>> few, many;
   for (const auto& s : segments)
-    if (s.q_len > 0) (path_of(q.shape[1], s) == AttentionPath::decode ? few : many).push_back(s);
+    if (s.q_len > 0) (causal && path_of(q.shape[1], s) == AttentionPath::decode ? few : many).push_back(s);
   if (!few.empty()) attention_decode<KV>(q, few, options, o, lse, scratch);
   if (!many.empty()) attention_prefill<KV>(q, many, options, o, lse, scratch);
 }
@@ -79,6 +80,7 @@ void attention_backward(const AttentionBackwardArgs<T>& a, Arena& scratch) {
               a.go.shape[2]);
   QUERN_CHECK(a.offsets.empty() || a.offsets.back() <= a.q.shape[0], "offsets end at {}, {} rows", a.offsets.back(),
               a.q.shape[0]);
+  QUERN_CHECK(a.options.sight == Sight::causal && !a.options.bias, "backward of causal attention only");
   if constexpr (std::is_same_v<T, float>)
     if (active_isa() != Isa::ref) return attention_backward_fast(a, scratch);
   attention_backward_ref<T>(a, scratch);
