@@ -32,9 +32,9 @@ class ScoreBias {
  public:
   virtual ~ScoreBias() = default;
   struct Span {
-    int64_t segment, head;      // segment: its q_begin
-    int64_t query, key, keys;   // within the segment: one query, keys [key, key + keys)
-    float factor;               // of the bias
+    int64_t segment, head;     // segment: its q_begin
+    int64_t query, key, keys;  // within the segment: one query, keys [key, key + keys)
+    float factor;              // of the bias
   };
   virtual void add(const Span& at, float* s) const = 0;
 };

@@ -145,7 +145,8 @@ template <class KV>
 void attention_prefill(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
                        AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch) {
   Arena::Scope scope(scratch);
-  if (options.bf16_math && !options.bias && matrix_tiles()) return attention_prefill_tiles<KV>(q, segments, options, o, lse, scratch);
+  if (options.bf16_math && !options.bias && matrix_tiles())
+    return attention_prefill_tiles<KV>(q, segments, options, o, lse, scratch);
   const Prefill<KV> kernel(q, options, o, lse, scratch);
   PrefillJobs<KV, Prefill<KV>>(kernel, q.shape[1], scratch).run(segments);
 }

@@ -131,19 +131,19 @@ class TilePrefill {
     float* o = w.o + r * width_;
     for (int64_t strip = 0; 16 * strip < n; ++strip) {
       SoftmaxTile tile{.s = reinterpret_cast<float*>(w.s + strip * s_strip),
-                        .s_row = 16,
-                        .s_group = kTileWords,
-                        .p = reinterpret_cast<uint16_t*>(w.p + strip * kAmxTile),
-                        .p_row = 32,
-                        .p_group = kAmxTile,  // 2 · 1024 bytes
-                        .o = o + 16 * strip * width_,
-                        .o_row = 16,
-                        .o_group = kTileWords,
-                        .m = w.m + r + 16 * strip,
-                        .l = w.l + r + 16 * strip,
-                        .rows = static_cast<int>(std::min<int64_t>(16, n - 16 * strip)),
-                        .columns = static_cast<int>(columns),
-                        .width = static_cast<int>(width_)};
+                       .s_row = 16,
+                       .s_group = kTileWords,
+                       .p = reinterpret_cast<uint16_t*>(w.p + strip * kAmxTile),
+                       .p_row = 32,
+                       .p_group = kAmxTile,  // 2 · 1024 bytes
+                       .o = o + 16 * strip * width_,
+                       .o_row = 16,
+                       .o_group = kTileWords,
+                       .m = w.m + r + 16 * strip,
+                       .l = w.l + r + 16 * strip,
+                       .rows = static_cast<int>(std::min<int64_t>(16, n - 16 * strip)),
+                       .columns = static_cast<int>(columns),
+                       .width = static_cast<int>(width_)};
       VisibleKeys{opt_, j.k_len}.mask(tile, row + 16 * strip, key);
       op_.simd.softmax(tile);
     }

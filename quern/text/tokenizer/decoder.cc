@@ -161,7 +161,7 @@ void Decoder::feed_metaspace(State& state, size_t i, std::string_view token, std
 // A continuation joins the token before it; cleanup takes the space before punctuation and contractions away.
 void Decoder::feed_word_piece(State& state, size_t i, std::string_view token, std::string& out) const {
   constexpr std::pair<std::string_view, std::string_view> kCleanup[] = {
-      {" .", "."},    {" ?", "?"},    {" !", "!"},           {" ,", ","},   {" ' ", "'"},  {" n't", "n't"},
+      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
       {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
   const Step& s = steps_[i];
   std::string t(token);

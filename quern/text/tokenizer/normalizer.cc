@@ -61,9 +61,10 @@ Normalizer::Normalizer(const Json& j) {
       s.kind = Kind::precompiled;
       s.map = CharacterMap::from_base64(c.at("precompiled_charsmap", type).as_string("precompiled_charsmap"));
     } else {
-      unknown_component("normalizer", type,
-                        "Sequence, NFC, NFD, NFKC, NFKD, Replace, Prepend, Lowercase, Strip, StripAccents, ByteLevel, "
-                        "BertNormalizer, Precompiled");
+      unknown_component(
+          "normalizer", type,
+          "Sequence, NFC, NFD, NFKC, NFKD, Replace, Prepend, Lowercase, Strip, StripAccents, ByteLevel, "
+          "BertNormalizer, Precompiled");
     }
     steps_.push_back(std::move(s));
   });

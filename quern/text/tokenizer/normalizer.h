@@ -18,7 +18,20 @@ class Normalizer {
   void apply(std::string& text, RegexScratch& scratch) const;
 
  private:
-  enum class Kind { nfc, nfd, nfkc, nfkd, replace, prepend, lowercase, strip, strip_accents, byte_level, bert, precompiled };
+  enum class Kind {
+    nfc,
+    nfd,
+    nfkc,
+    nfkd,
+    replace,
+    prepend,
+    lowercase,
+    strip,
+    strip_accents,
+    byte_level,
+    bert,
+    precompiled
+  };
   struct Step {
     Kind kind;
     Pattern pattern;

@@ -35,7 +35,8 @@ Items read_template(const Json& c, const char* form) {
     }
     const Json& special = piece.at("SpecialToken", kWhere);
     const std::string& name = special.at("id", kWhere).as_string(kWhere);
-    for (const Json& id : c.at("special_tokens", kWhere).at(name, "special_tokens").at("ids", kWhere).as_array(kWhere))
+    for (const Json& id :
+         c.at("special_tokens", kWhere).at(name, "special_tokens").at("ids", kWhere).as_array(kWhere))
       out.push_back({What::special, id_of(id, name), type_of(special)});
   }
   const bool pair = std::string_view(form) == "pair";

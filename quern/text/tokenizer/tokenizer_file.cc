@@ -350,7 +350,8 @@ std::string write_tokenizer_json(const TokenizerFile& f) {
   if (f.kind == TokenModel::unigram) {
     out += "],\"model\":" + head + ",\"vocab\":[";
     for (int32_t id = 0; id < v.end(); ++id)
-      out += fmt::format("{}\n[{},{}]", id ? "," : "", Json(v.token(id)).dump(), Json(f.unigram.scores[static_cast<size_t>(id)]).dump());
+      out += fmt::format("{}\n[{},{}]", id ? "," : "", Json(v.token(id)).dump(),
+                         Json(f.unigram.scores[static_cast<size_t>(id)]).dump());
     return out + "]}}\n";
   }
   out += "],\"model\":" + head + ",\"vocab\":{";

@@ -26,7 +26,8 @@ void WordPiece::encode(const Vocab& v, std::string_view word, std::vector<int32_
     size_t n = piece.size();
     int32_t id = -1;
     for (; n > mark; --n) {
-      const bool whole = at + n - mark == word.size() || (static_cast<unsigned char>(word[at + n - mark]) & 0xC0) != 0x80;
+      const bool whole =
+          at + n - mark == word.size() || (static_cast<unsigned char>(word[at + n - mark]) & 0xC0) != 0x80;
       if (whole && (id = v.find(std::string_view(piece).substr(0, n))) >= 0) break;
     }
     if (id < 0) {
