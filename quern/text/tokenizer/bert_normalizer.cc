@@ -21,7 +21,7 @@ void clean_and_part(std::string& text, const BertNormalizer& n) {
     const Utf8Char c = utf8_at(text, i);
     i += c.len;
     const bool blank = c.cp == '\t' || c.cp == '\n' || c.cp == '\r';
-    if (n.clean && (c.cp == 0 || c.cp == 0xFFFD || (!blank && unicode_is_other(c.cp)))) continue;
+    if (n.clean && (c.cp == 0 || c.cp == 0xFFFD || (!blank && unicode8_is_other(c.cp)))) continue;
     if (n.clean && (blank || unicode_is_space(c.cp))) {
       out += ' ';
     } else if (n.han && is_han(c.cp)) {
@@ -42,7 +42,7 @@ void strip_nonspacing(std::string& text) {
   for (size_t i = 0; i < text.size();) {
     const Utf8Char c = utf8_at(text, i);
     i += c.len;
-    if (c.cp < 0x80 || !unicode_is_nonspacing(c.cp)) utf8_append(out, c.cp);
+    if (c.cp < 0x80 || !unicode8_is_nonspacing(c.cp)) utf8_append(out, c.cp);
   }
   text = std::move(out);
 }

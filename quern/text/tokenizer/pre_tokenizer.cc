@@ -270,7 +270,7 @@ void PreTokenizer::step(size_t i, std::string_view text, TextPlace place, Run& r
     case Kind::digits:
       return cut_class(i, text, place, run, unicode_is_number);
     case Kind::punctuation:
-      return cut_class(i, text, place, run, unicode_is_punct);
+      return cut_class(i, text, place, run, unicode8_is_punct);
   }
 }
 

@@ -28,4 +28,9 @@ bool unicode_is_nonspacing(char32_t cp);  // Mn
 bool unicode_is_other(char32_t cp);       // Cc, Cf, Co
 bool unicode_is_word(char32_t cp);        // \w: alphabetic, M, Nd, Pc, join controls
 
+// The same as of Unicode 8, for tokenizers whose reference knows no later version (unicode8.cc).
+bool unicode8_is_nonspacing(char32_t cp);
+bool unicode8_is_other(char32_t cp);
+bool unicode8_is_punct(char32_t cp);
+
 }  // namespace quern::text

@@ -202,6 +202,16 @@ def unigram():
     return Tokenizer.from_str(json.dumps(j))
 
 
+def every_character():
+    """What the uncased tokenizer makes of every code point, 256 at a time: a mark that goes leaves "bc", punctuation stands alone."""
+    t = Tokenizer.from_file(str(OUT / "bert.json"))
+    hashes = []
+    for block in range(0, 0x110000, 256):
+        ids = t.encode(" ".join(f"b{chr(c)}c" for c in range(block, block + 256) if not 0xD800 <= c < 0xE000)).ids
+        hashes.append(fnv32(struct.pack(f"<{len(ids)}i", *ids)))
+    (OUT / "bert_characters.hashes").write_bytes(struct.pack(f"<{len(hashes)}I", *hashes))
+
+
 def record(name):
     t = Tokenizer.from_file(str(OUT / f"{name}.json"))  # what a reader of the file would see
     ids_hash, text_hash, random_hash = [], [], []
@@ -227,3 +237,4 @@ if __name__ == "__main__":
         if "--train" in sys.argv and (not chosen or make.__name__ in chosen):
             make().save(str(OUT / f"{make.__name__}.json"), pretty=False)
         record(make.__name__)
+    every_character()
