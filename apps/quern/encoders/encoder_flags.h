@@ -18,4 +18,17 @@ struct EncoderFlags {
   kernels::QuantFormat parsed() const { return kernels::parse_format(format, "--encoder-quant"); }
 };
 
+// --encoder DIR of verbs that search.
+struct EncoderFolder {
+  std::string encoder;
+  EncoderFlags weights;
+  template <class V>
+  void visit(V& v) {
+    v("encoder", encoder,
+      "hybrid retrieval: folder of an encoder (BERT, MiniLM, DeBERTa, ModernBERT) whose vectors are compared too",
+      {.value = "DIR"});
+    weights.visit(v);
+  }
+};
+
 }  // namespace quern::cli
