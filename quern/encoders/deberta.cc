@@ -31,6 +31,7 @@ class Deberta : public Encoder {
  public:
   Deberta(const Json& config, const TensorFolder& folder, kernels::QuantFormat format);
   int64_t width() const override { return width_; }
+  int64_t vocab_size() const override { return words_.dim(0); }
   int64_t max_tokens() const override { return max_tokens_; }
   int64_t labels() const override { return labels_; }
   Tensor hidden(const TokenBatch& batch) const override;

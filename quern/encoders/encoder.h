@@ -13,6 +13,7 @@ class Encoder {
  public:
   virtual ~Encoder() = default;
   virtual int64_t width() const = 0;
+  virtual int64_t vocab_size() const = 0;                                             // rows of the embedding
   virtual int64_t max_tokens() const = 0;                                             // of one text
   virtual Tensor hidden(const TokenBatch& batch) const = 0;                           // [T, width]
   virtual int64_t labels() const = 0;                                                 // 0: the folder has no head

@@ -26,6 +26,9 @@ std::pair<int64_t, int64_t> shares(int64_t a, int64_t b, int64_t room) {
 TextEncoder TextEncoder::load(const std::filesystem::path& folder, kernels::QuantFormat format) {
   TextEncoder e(text::Tokenizer::load(folder));
   e.encoder_ = load_encoder(folder, format);
+  if (e.tokenizer_.vocab_size() > e.encoder_->vocab_size())
+    fail("{}: the tokenizer has {} tokens, the embedding {} rows", folder.string(), e.tokenizer_.vocab_size(),
+         e.encoder_->vocab_size());
   e.settings_ = read_sentence_settings(folder);
   e.max_tokens_ = e.encoder_->max_tokens();
   if (e.settings_.max_tokens > 0) e.max_tokens_ = std::min(e.max_tokens_, e.settings_.max_tokens);
@@ -110,12 +113,22 @@ void TextEncoder::run(std::span<const text::TokenSequence> all, int64_t width, E
   }
 }
 
-EncoderResult TextEncoder::embed(std::span<const std::string> texts, TextRole role) const {
+std::string TextEncoder::prompt_of(TextRole role) const {
   std::string prompt = settings_.default_prompt;
   const auto use = [&](const char* name) { prompt = settings_.prompts.contains(name) ? name : prompt; };
   if (role == TextRole::query) use("query");
   if (role == TextRole::document) use("passage"), use("document");
-  const std::string before = prompt.empty() ? prompt : settings_.prompts.at(prompt);
+  return prompt.empty() ? prompt : settings_.prompts.at(prompt);
+}
+
+std::vector<int32_t> TextEncoder::tokens(std::string_view text, TextRole role) const {
+  std::string all = prompt_of(role) + std::string(text);
+  if (settings_.lowercase) text::unicode_lowercase(all);
+  return tokenizer_.encode(all);
+}
+
+EncoderResult TextEncoder::embed(std::span<const std::string> texts, TextRole role) const {
+  const std::string before = prompt_of(role);
   EncoderResult result;
   std::vector<text::TokenSequence> all;
   for (const std::string& t : texts) all.push_back(sequence(before.empty() ? t : before + t, result));

@@ -33,6 +33,8 @@ class TextEncoder {
   const Encoder& encoder() const { return *encoder_; }
 
   EncoderResult embed(std::span<const std::string> texts, TextRole role = TextRole::plain) const;  // [n, width]
+  // A text's ids with the prompt of its role and the special tokens, however long it is.
+  std::vector<int32_t> tokens(std::string_view text, TextRole role = TextRole::plain) const;
   EncoderResult embed_tokens(std::span<const std::vector<int32_t>> texts) const;  // ids with their special tokens
 
   // The head: rows are the scores as the folder wants them shown (probabilities of labels; one score of a reranker).
@@ -48,6 +50,7 @@ class TextEncoder {
   enum class Shown : uint8_t { logits, sigmoid, softmax };
   explicit TextEncoder(text::Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
   void read_head(const Json& config);
+  std::string prompt_of(TextRole role) const;
   text::TokenSequence sequence(std::string_view text, EncoderResult& count) const;
   text::TokenSequence sequence(const Pair& pair, EncoderResult& count) const;
   // Rows of every sequence by what `last` makes of a batch's hidden rows.
