@@ -10,6 +10,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
+#include "quern/base/stopwatch.h"
 #include "quern/encoders/text_encoder.h"
 
 namespace quern::cli {
@@ -99,14 +100,16 @@ int cmd_embed(Words args) {
   const kernels::QuantFormat format = checked_usage("embed", [&] { return f.encoder.parsed(); });
   const std::vector<std::string> texts = read_texts(f);
   const auto encoder = encoders::TextEncoder::load(model_folder(f.dir), format);
+  const Stopwatch watch;
   const encoders::EncoderResult r = f.scores ? score_lines(encoder, texts) : encoder.embed(texts, role);
+  const double seconds = watch.seconds();
   if (r.truncated > 0)
     fmt::print(stderr, "{} of {} texts were cut to {} tokens\n", r.truncated, texts.size(), encoder.max_tokens());
   if (f.out.empty()) {
     print_rows(r.rows, f.scores ? encoder.labels() : std::vector<std::string>());
   } else {
     save_npy(f.out, r.rows);
-    fmt::print("{}: {} × {}\n", f.out, r.rows.dim(0), r.rows.dim(1));
+    fmt::print("{}: {} × {}, {} tokens in {:.3f} s\n", f.out, r.rows.dim(0), r.rows.dim(1), r.tokens, seconds);
   }
   return 0;
 }
