@@ -52,8 +52,8 @@ std::unique_ptr<Encoder> load_encoder(const fs::path& folder, kernels::QuantForm
 
 int64_t positive(const Json& config, const char* key) {
   const int64_t v = config.at(key, "config.json").as_int(key);
-  constexpr int64_t kMost = int64_t{1} << 24;
-  if (v < 1 || v > kMost) fail("config.json: {} is {}, expected 1 … {}", key, v, kMost);
+  constexpr int64_t kMax = int64_t{1} << 24;
+  if (v < 1 || v > kMax) fail("config.json: {} is {}, expected 1 … {}", key, v, kMax);
   return v;
 }
 

@@ -105,50 +105,6 @@ TEST(Attention, FastForwardMatchesReference) {
   });
 }
 
-struct SlopedBias : ScoreBias {
-  void add(const Span& at, float* s) const override {
-    for (int64_t j = 0; j < at.keys; ++j)
-      s[j] += at.factor * static_cast<float>((at.query * 7 - (at.key + j) * 3 + at.head + at.segment) % 5) / 3;
-  }
-};
-
-// Encoders: every key, or those near by on both sides, with and without a bias; two segments beside each other.
-TEST(Attention, BothSightsMatchTheReference) {
-  each_products([] {
-    if (active_isa() == Isa::ref) return;
-    const SlopedBias sloped;
-    for (int64_t n : {1, 5, 31, 64, 130, 257})
-      for (int64_t window : {0, 1, 20, 64})
-        for (const ScoreBias* bias : {static_cast<const ScoreBias*>(nullptr), static_cast<const ScoreBias*>(&sloped)})
-          for (bool bf16_math : {false, true}) {
-            Array3<float> q(n + 3, 4, 20, 1), k(n + 3, 2, 20, 2), v(n + 3, 2, 12, 3), o(n + 3, 4, 12, 9), want = o;
-            const AttentionSegment<float> segments[] = {{0, 3, k.view.slice(0, 3), v.view.slice(0, 3)},
-                                                        {3, n, k.view.slice(3, n + 3), v.view.slice(3, n + 3)}};
-            const AttentionOptions opt{
-                .scale = 0.4, .window = window, .bf16_math = bf16_math, .sight = Sight::both, .bias = bias};
-            Arena scratch;
-            attention<float, float>(q.view, segments, opt, o.view, {}, scratch);
-            attention_ref<float, float>(q.view, segments, opt, want.view, {}, scratch);
-            expect_near(o, want, bf16_math ? 2.5e-2 : 2e-5,
-                        fmt::format("{} n {} window {} bias {} bf16 {}", isa_name(active_isa()), n, window,
-                                    bias != nullptr, bf16_math));
-          }
-  });
-}
-
-// By hand: two queries that both see both keys.
-TEST(Attention, BothSightsSeeWhatComesAfter) {
-  const float x[] = {0, std::log(3.0f)}, values[] = {1, 5};
-  const float q[] = {1, 0};
-  float o[2];
-  const AttentionSegment<float> s{0, 2, {x, {2, 1, 1}, {1, 1, 1}}, {values, {2, 1, 1}, {1, 1, 1}}};
-  Arena scratch;
-  attention<float, float>({q, {2, 1, 1}, {1, 1, 1}}, {&s, 1}, {.sight = Sight::both}, {o, {2, 1, 1}, {1, 1, 1}}, {},
-                          scratch);
-  EXPECT_NEAR(o[0], 4, 1e-5);
-  EXPECT_NEAR(o[1], 3, 1e-5);
-}
-
 // A segment has the same bits alone and beside longer ones.
 TEST(Attention, ASegmentDoesNotSeeTheOthers) {
   each_products([] {

