@@ -39,6 +39,7 @@ constexpr Verb kModels[] = {
     {"quantize", "quantize the weights of a model to 8 or 4 bits", quern::cli::cmd_quantize},
     {"merge", "merge a LoRA adapter into a copy of its model", quern::cli::cmd_merge},
     {"new", "create a model folder with random weights", quern::cli::cmd_new},
+    {"embed", "vectors or scores of texts by an encoder (BERT, MiniLM, DeBERTa, ModernBERT)", quern::cli::cmd_embed},
     {"tokenizer", "train a byte-level BPE tokenizer", quern::cli::cmd_tokenizer},
     {"tokenize", "convert text to token ids", quern::cli::cmd_tokenize},
     {"detokenize", "convert token ids to text", quern::cli::cmd_detokenize},

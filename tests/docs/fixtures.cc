@@ -65,6 +65,9 @@ void make_fixtures(const fs::path& folder) {
         shell(fmt::format("quern new --family {} --size tiny --seed 1 '{}'", family, (folder / name).string()));
     if (r.code != 0) fail("quern new --family {}: {}", family, r.err);
   }
+  for (const auto& [encoder, name] :
+       {std::pair{"bert-mean", "MiniLM"}, {"bert-rerank", "reranker"}, {"deberta-v3", "classifier"}})
+    fs::copy(root / "quern/encoders/testdata" / encoder, folder / name, fs::copy_options::recursive);
   const std::vector<std::string> sentences = lines_of(read_file(ours / "sentences.txt"));
   write_file(folder / "corpus/books.jsonl", corpus_lines(sentences, "books", 60));
   write_file(folder / "corpus/web.jsonl", corpus_lines(sentences, "web", 120));

@@ -94,7 +94,7 @@ TEST_F(Rerank, RefusesWhatItCannotRead) {
   refused(post("/v1/rerank", R"({"query": "a", "documents": ["b", 3]})"), 400, "number 1");
   refused(post("/v1/rerank", R"({"query": "a", "documents": ["b"], "top_n": 0})"), 400, "top_n");
   refused(post("/v1/rerank", R"({"query": "a", "documents": ["b"], "x_score": "luck"})"), 400,
-          "words, meaning or both");
+          "words, meaning, both or model");
   refused(post("/v1/rerank", R"({"query": "a", "documents": ["b"], "model": "bge"})"), 404, "model_not_found");
   refused(post("/v1/score", R"({"text_1": ["a", "b"], "text_2": ["c"]})"), 400, "text_1");
   std::string many = R"(["a")";  // more than are read by the model at once, as pairs and against one

@@ -23,6 +23,7 @@ constexpr MenuItem kItems[] = {
     {"tokenize", "INPUT…", "write token shards for training", corpus_tokenize},
     {"parquet", "INPUT…", "convert documents to Parquet files", corpus_parquet},
     {"train-classifier", "--good FILE --bad FILE", "train a text quality classifier", corpus_train_classifier},
+    {"score", "INPUT… --model DIR", "add a column with the score of a classifier", corpus_score},
     {"stats", "INPUT…", "count documents, bytes, words and tokens", corpus_stats_verb},
     {"sketch", "INPUT…", "write the MinHash signature of every document", corpus_sketch},
     {"stage", "NAME INPUT…", "run a corpus stage that was added to this build", corpus_stage},

@@ -13,6 +13,7 @@ int corpus_filter(Words args);
 int corpus_mix(Words args);
 int corpus_parquet(Words args);
 int corpus_repeats(Words args);
+int corpus_score(Words args);
 int corpus_sketch(Words args);
 int corpus_stage(Words args);
 int corpus_stats_verb(Words args);

@@ -5,7 +5,11 @@
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/menu.h"
+#include "apps/quern/cli/progress.h"
 #include "apps/quern/cli/verbs.h"
+#include "apps/quern/cli/wrong_usage.h"
+#include "apps/quern/encoders/encoder_flags.h"
+#include "apps/quern/models/shipped_models.h"
 #include "apps/quern/recall/cmd_recall.h"
 #include "quern/base/mmap.h"
 #include "quern/base/stopwatch.h"
@@ -27,6 +31,20 @@ struct IndexFolder {
     v("db", db, "folder of the index; recall index creates it if missing", {.value = "DIR"});
   }
 };
+
+// Hybrid retrieval where an encoder is named; a note where the index has vectors and none is.
+void use_encoder(recall::RecallStore& store, const EncoderFolder& f) {
+  if (f.encoder.empty()) {
+    if (store.made_by().width > 0)
+      fmt::print(stderr, "note: this index has vectors; add --encoder {} to use them\n", store.made_by().name);
+    return;
+  }
+  const auto format = checked_usage("recall", [&] { return f.weights.parsed(); });
+  store.use_encoder(recall::load_chunk_encoder(model_folder(f.encoder), format),
+                    [progress = std::make_shared<Progress>()](int64_t done, int64_t all) {
+                      (*progress)("{} of {} chunks encoded", done, all);
+                    });
+}
 
 void tell_skipped(const recall::SourceReport& r) {
   for (const std::string& why : r.skipped) fmt::print(stderr, "skipped {}\n", why);
@@ -54,6 +72,7 @@ int recall_index(Words args) {
   recall::SourceOptions s;
   double threshold = recall::RecallOptions().threshold;
   bool plain = false, no_graph = false, merge = false, json = false;
+  EncoderFolder encoder;
   Args a("recall index", "create or update a search index");
   a.rest("PATH", paths)
       .settings(at)
@@ -69,6 +88,7 @@ int recall_index(Words args) {
       .flag("--no-graph", no_graph, "new index: build no similarity graph, only BM25")
       .flag("--threshold X", threshold,
             "new index: minimum similarity of an edge, 0 to 1; 0 chooses it from the text")
+      .settings(encoder)
       .flag("--merge", merge, "merge all segments of the index into one")
       .json(json);
   if (!a.parse(args)) return 0;
@@ -86,6 +106,7 @@ int recall_index(Words args) {
   o.graph = !no_graph, o.threshold = static_cast<float>(threshold);
   if (unit != "auto") s.unit = recall::chunk_unit(unit);
   recall::RecallStore store = recall::RecallStore::open_or_create(at.db, o);
+  use_encoder(store, encoder);
   const recall::IndexReport r =
       store.index(paths, s, merge ? recall::SegmentMerge::all : recall::SegmentMerge::small);
   tell_skipped(r.sources);
@@ -127,6 +148,7 @@ int recall_delete(Words args) {
 
 struct Ask {
   IndexFolder at;
+  EncoderFolder encoder;
   std::string question, mode, method, seed;
   int64_t k = 10;
   double alpha = -1;
@@ -135,6 +157,7 @@ struct Ask {
     k = default_k;
     a.positional("QUESTION", question)
         .settings(at)
+        .settings(encoder)
         .flag("-k N", k, "number of chunks to return")
         .flag("--method NAME", method,
               "ranking: fused (BM25 with headings, phrases and the walk), bm25, or mixpr (random walk with restart, "
@@ -184,7 +207,8 @@ int recall_query(Words args) {
   ask.add_to(a, 10);
   a.flag("--document-order", document_order, "sort the chunks by position in the documents, not by score").json(json);
   if (!a.parse(args)) return 0;
-  const recall::RecallStore store(need(ask.at.db, "--db"));
+  recall::RecallStore store(need(ask.at.db, "--db"));
+  if (ask.chosen_method() == "fused") use_encoder(store, ask.encoder);
   const Stopwatch watch;
   const recall::RecallAnswer r =
       ask.answer(store, document_order ? recall::HitOrder::document : recall::HitOrder::score);
@@ -209,7 +233,8 @@ int recall_pack(Words args) {
   Args a("recall pack", "build a prompt (RAG): the chunks in document order, then the question");
   ask.add_to(a, 20);
   if (!a.parse(args)) return 0;
-  const recall::RecallStore store(need(ask.at.db, "--db"));
+  recall::RecallStore store(need(ask.at.db, "--db"));
+  if (ask.chosen_method() == "fused") use_encoder(store, ask.encoder);
   const recall::RecallAnswer r = ask.answer(store, recall::HitOrder::document);
   warn(r);
   fmt::print("{}", recall::pack_prompt(r, ask.question));
@@ -229,6 +254,7 @@ int recall_stats(Words args) {
 int recall_eval(Words args) {
   std::string task = "all", noise, set;
   IndexFolder at;
+  EncoderFolder encoder;
   int64_t tokens = 131072, hops = 4, questions = 20, seed = 1, chains = 4;
   bool json = false;
   Args a("recall eval", "recall on synthetic texts: how often all needed chunks are retrieved");
@@ -243,10 +269,14 @@ int recall_eval(Words args) {
       .flag("--set FILE", set,
             "instead: questions about the documents of --db, as JSON lines with question, path, section and kind")
       .settings(at)
+      .settings(encoder)
       .json(json);
   if (!a.parse(args)) return 0;
   if (!set.empty()) {
-    fmt::print("{}\n", recall_questions(need(at.db, "--db"), set).dump(json ? -1 : 2));
+    const recall::RecallStore store(need(at.db, "--db"));
+    recall::RecallStore hybrid = store.reopened();
+    use_encoder(hybrid, encoder);
+    fmt::print("{}\n", recall_questions(store, encoder.encoder.empty() ? nullptr : &hybrid, set).dump(json ? -1 : 2));
     return 0;
   }
   if (tokens < 1000 || questions < 1 || hops < 1 || chains < 1)

@@ -17,7 +17,9 @@ namespace quern::cli {
 namespace {
 
 constexpr std::array<size_t, 3> kDepths = {1, 5, 10};
-constexpr std::array<const char*, 3> kMethods = {"fused", "bm25", "mixpr"};
+enum Method : size_t { kFused, kBm25, kMixpr, kHybrid, kMethodCount };
+constexpr std::array<const char*, kMethodCount> kMethods = {"fused", "bm25", "mixpr", "hybrid"};
+constexpr size_t kMissed = 1000;  // a rank beyond all
 using Run = std::array<std::string, 3>;
 
 std::vector<Run> runs_of(std::string_view text) {
@@ -64,7 +66,9 @@ std::vector<Question> read_questions(const std::string& file) {
 struct Tally {
   std::array<int64_t, kDepths.size()> found{};
   std::vector<double> ms, cpu_ms;
-  int64_t won = 0, lost = 0;  // against BM25, at 5
+  struct Pairs {
+    int64_t won = 0, lost = 0;
+  } bm25, fused;  // against these, at 5
 };
 
 // Two-sided sign test: the probability of so uneven a split, or a more uneven one, if both rankings were equal.
@@ -89,10 +93,26 @@ double quantile(std::vector<double> x, double q) {
   return x.empty() ? 0 : x[std::min(x.size() - 1, static_cast<size_t>(q * static_cast<double>(x.size())))];
 }
 
+recall::RecallAnswer answer_by(size_t method, const recall::RecallStore& store, const recall::RecallStore* hybrid,
+                               const std::string& question) {
+  const size_t k = kDepths.back();
+  if (method == kHybrid) return hybrid->fused(question, k);
+  if (method == kFused) return store.fused(question, k);
+  if (method == kBm25) return store.bm25(question, k);
+  return store.mixpr(question, {.k = k, .score_order = true});
+}
+
+void compare(size_t rank, size_t other, Tally::Pairs& p) {
+  p.won += rank < 5 && other >= 5, p.lost += rank >= 5 && other < 5;
+}
+
+void add_pairs(const Tally::Pairs& p, Json& to) {
+  to.set("won", p.won), to.set("lost", p.lost), to.set("p", sign_test(p.won, p.lost));
+}
+
 }  // namespace
 
-Json recall_questions(const std::string& db, const std::string& file) {
-  const recall::RecallStore store(db);
+Json recall_questions(const recall::RecallStore& store, const recall::RecallStore* hybrid, const std::string& file) {
   const std::vector<Question> questions = read_questions(file);
   std::map<std::string, std::array<Tally, kMethods.size()>> tallies;
   std::map<std::string, int64_t> counts;
@@ -100,20 +120,19 @@ Json recall_questions(const std::string& db, const std::string& file) {
     auto& t = tallies[q.kind];
     ++counts[q.kind];
     std::array<size_t, kMethods.size()> rank{};
+    rank.fill(kMissed);
     for (size_t m = 0; m < kMethods.size(); ++m) {
-      if (m == 2 && !store.options().graph) continue;
+      if ((m == kMixpr && !store.options().graph) || (m == kHybrid && !hybrid)) continue;
       const Stopwatch watch;
       const double before = cpu_ms();
-      const recall::RecallAnswer a = m == 0   ? store.fused(q.text, kDepths.back())
-                                     : m == 1 ? store.bm25(q.text, kDepths.back())
-                                              : store.mixpr(q.text, {.k = kDepths.back(), .score_order = true});
+      const recall::RecallAnswer a = answer_by(m, store, hybrid, q.text);
       t[m].ms.push_back(1e3 * watch.seconds()), t[m].cpu_ms.push_back(cpu_ms() - before);
       const auto at = std::find_if(a.hits.begin(), a.hits.end(), [&](const auto& h) { return q.answered_by(h); });
-      rank[m] = static_cast<size_t>(at - a.hits.begin()) + (at == a.hits.end() ? 1000 : 0);
+      rank[m] = static_cast<size_t>(at - a.hits.begin()) + (at == a.hits.end() ? kMissed : 0);
       for (size_t d = 0; d < kDepths.size(); ++d) t[m].found[d] += rank[m] < kDepths[d];
     }
     for (size_t m = 0; m < kMethods.size(); ++m)
-      t[m].won += rank[m] < 5 && rank[1] >= 5, t[m].lost += rank[m] >= 5 && rank[1] < 5;
+      compare(rank[m], rank[kBm25], t[m].bm25), compare(rank[m], rank[kFused], t[m].fused);
   }
   Json out = Json::object();
   for (const auto& [kind, of] : tallies) {
@@ -125,7 +144,12 @@ Json recall_questions(const std::string& db, const std::string& file) {
       for (size_t d = 0; d < kDepths.size(); ++d)
         j.set(fmt::format("at_{}", kDepths[d]),
               static_cast<double>(of[m].found[d]) / static_cast<double>(counts[kind]));
-      j.set("won", of[m].won), j.set("lost", of[m].lost), j.set("p", sign_test(of[m].won, of[m].lost));
+      add_pairs(of[m].bm25, j);
+      if (m == kHybrid) {
+        Json against = Json::object();
+        add_pairs(of[m].fused, against);
+        j.set("against_fused", std::move(against));
+      }
       j.set("p50_ms", quantile(of[m].ms, 0.5)), j.set("p99_ms", quantile(of[m].ms, 0.99));
       j.set("p50_cpu_ms", quantile(of[m].cpu_ms, 0.5)), j.set("p99_cpu_ms", quantile(of[m].cpu_ms, 0.99));
       k.set(kMethods[m], std::move(j));

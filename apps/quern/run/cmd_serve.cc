@@ -10,12 +10,15 @@
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
+#include "apps/quern/cli/wrong_usage.h"
+#include "apps/quern/encoders/encoder_flags.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/draft_flags.h"
 #include "apps/quern/models/hub_models.h"
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/run/serve_options.h"
 #include "quern/base/threads.h"
+#include "quern/encoders/text_encoder.h"
 #include "quern/models/fingerprint.h"
 #include "quern/serve/app/app.h"
 #include "quern/serve/wire/wire.h"
@@ -97,12 +100,30 @@ struct ServeSettings {
   DraftFlags ahead;
   std::string drafted;  // the folder whose models the draft model guesses for
   std::string weights;  // how they are kept, for the fingerprint; empty: none is needed
+  kernels::QuantFormat encoder_format;
   infer::EngineOptions engine;
   int64_t queue = 0;
   double max_seconds = 0;
 };
 
+std::unique_ptr<serve::ServedModel> load_served_encoder(const Served& what, const ServeSettings& how) {
+  if (!what.adapter.empty()) fail("{}: an encoder takes no adapter", what.dir);
+  auto text = encoders::TextEncoder::load(what.dir, how.encoder_format);
+  text::Tokenizer tokenizer = text.tokenizer();
+  std::unique_ptr<serve::ServedModel> m(new serve::ServedModel{.id = what.id,
+                                                               .model = nullptr,
+                                                               .tokenizer = std::move(tokenizer),
+                                                               .chat_template = {},
+                                                               .defaults = {},
+                                                               .host = nullptr,
+                                                               .created = serve::unix_time()});
+  m->encoder.reset(new serve::ServedEncoder{.text = std::move(text)});
+  fmt::print(stderr, "{}: encoder, {} tokens per text\n", m->id, m->max_tokens());
+  return m;
+}
+
 std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeSettings& how) {
+  if (encoders::is_encoder(what.dir)) return load_served_encoder(what, how);
   models::LoadOptions options = how.load;
   if (!what.adapter.empty()) options.adapter = what.adapter;
   auto model = load_for_inference(what.dir, options);
@@ -152,6 +173,7 @@ struct ServeFlags {
   ServeOptions o;
   WeightFlags weights{.dtype_default = "auto"};
   DraftFlags ahead;
+  EncoderFlags encoder;
   bool parse(Words args);  // false: it was a call for help
 };
 
@@ -169,7 +191,7 @@ bool ServeFlags::parse(Words args) {
           "prefix cache, and can ask for constrained decoding (response_format, grammars). --draft is for the first "
           "DIR and\n"
           "its adapters; a request can override --speculate with `speculative`. Ctrl-C stops the server.");
-  a.settings(ahead);
+  a.settings(ahead).settings(encoder);
   weights.add_to(a);
   weights.add_cache_to(a);
   if (!a.parse(args)) return false;
@@ -207,6 +229,7 @@ ServeSettings serve_settings(const ServeFlags& f, const std::vector<Served>& ser
           .ahead = f.ahead,
           .drafted = f.ahead.dir.empty() ? "" : served[0].dir,
           .weights = f.o.app.sessions.empty() ? "" : f.weights.name(),
+          .encoder_format = checked_usage("serve", [&] { return f.encoder.parsed(); }),
           .engine = engine,
           .queue = f.o.queue,
           .max_seconds = f.o.request_seconds};

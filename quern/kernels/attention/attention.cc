@@ -23,9 +23,10 @@ AttentionPath path_of(int64_t query_heads, const AttentionSegment<KV>& s) {
 template <class KV>
 void attention_fast(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options,
                     View<float, 3> o, View<float, 2> lse, Arena& scratch) {
+  const bool causal = options.sight == Sight::causal && !options.bias;
   std::vector<AttentionSegment<KV>> few, many;
   for (const auto& s : segments)
-    if (s.q_len > 0) (path_of(q.shape[1], s) == AttentionPath::decode ? few : many).push_back(s);
+    if (s.q_len > 0) (causal && path_of(q.shape[1], s) == AttentionPath::decode ? few : many).push_back(s);
   if (!few.empty()) attention_decode<KV>(q, few, options, o, lse, scratch);
   if (!many.empty()) attention_prefill<KV>(q, many, options, o, lse, scratch);
 }
@@ -51,11 +52,14 @@ AttentionPath attention_path(int64_t rows_per_head) {
 namespace {
 
 // (query, key) pairs that are visible, for one head.
-double visible_pairs(int64_t queries, int64_t keys, int64_t window) {
+double visible_pairs(int64_t queries, int64_t keys, const AttentionOptions& o) {
   double pairs = 0;
   for (int64_t i = 0; i < queries; ++i) {
-    const int64_t seen = keys - queries + i + 1;
-    pairs += static_cast<double>(window > 0 ? std::min(seen, window) : seen);
+    const int64_t own = keys - queries + i;
+    const bool both = o.sight == Sight::both;
+    const int64_t first = o.window == 0 ? 0 : std::max<int64_t>(0, both ? own - o.window : own - o.window + 1);
+    const int64_t last = !both ? own : o.window == 0 ? keys - 1 : std::min(keys - 1, own + o.window);
+    pairs += static_cast<double>(last - first + 1);
   }
   return pairs;
 }
@@ -75,8 +79,7 @@ void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segment
     QUERN_CHECK(s.q_begin >= 0 && s.q_begin + s.q_len <= q.shape[0], "queries [{}, +{}) of {}", s.q_begin, s.q_len,
                 q.shape[0]);
     if (s.q_len == 0) continue;
-    if (trace::recording())
-      trace_attention(visible_pairs(s.q_len, s.k.shape[0], options.window), q.shape, o.shape[2], 1);
+    if (trace::recording()) trace_attention(visible_pairs(s.q_len, s.k.shape[0], options), q.shape, o.shape[2], 1);
     QUERN_CHECK(s.k.shape[1] > 0 && q.shape[1] % s.k.shape[1] == 0 && s.v.shape[1] == s.k.shape[1],
                 "{} query heads, {} key heads, {} value heads", q.shape[1], s.k.shape[1], s.v.shape[1]);
     QUERN_CHECK(s.k.shape[2] == q.shape[2] && s.v.shape[2] == o.shape[2], "head sizes q {} k {} v {} o {}",
@@ -100,9 +103,10 @@ void attention_backward(const AttentionBackwardArgs<T>& a, Arena& scratch) {
               a.go.shape[2]);
   QUERN_CHECK(a.offsets.empty() || a.offsets.back() <= a.q.shape[0], "offsets end at {}, {} rows", a.offsets.back(),
               a.q.shape[0]);
+  QUERN_CHECK(a.options.sight == Sight::causal && !a.options.bias, "backward of causal attention only");
   for (size_t s = 0; trace::recording() && s + 1 < a.offsets.size(); ++s) {
     const int64_t n = a.offsets[s + 1] - a.offsets[s];
-    trace_attention(visible_pairs(n, n, a.options.window), a.q.shape, a.o.shape[2], 2.5);
+    trace_attention(visible_pairs(n, n, a.options), a.q.shape, a.o.shape[2], 2.5);
   }
   if constexpr (std::is_same_v<T, float>)
     if (active_isa() != Isa::ref) return attention_backward_fast(a, scratch);

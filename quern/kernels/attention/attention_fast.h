@@ -35,6 +35,29 @@ inline int64_t first_key(int64_t last, int64_t window) {
   return window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
 }
 
+// Which keys of a segment the query whose own key is `row` sees: [first(row), end(row)).
+struct VisibleKeys {
+  AttentionOptions options;
+  int64_t k_len;
+
+  bool both() const { return options.sight == Sight::both; }
+  int64_t first(int64_t row) const {
+    if (!both()) return first_key(row, options.window);
+    return options.window > 0 ? std::max<int64_t>(0, row - options.window) : 0;
+  }
+  int64_t end(int64_t row) const {
+    if (!both()) return row + 1;
+    return options.window > 0 ? std::min(k_len, row + options.window + 1) : k_len;
+  }
+  // Of rows from `row` on against keys from `key` on.
+  void mask(SoftmaxTile& t, int64_t row, int64_t key) const {
+    t.limit = k_len - key;
+    t.step = both() && options.window == 0 ? 0 : 1;
+    t.first = options.window == 0 ? -kKeyTile : row - options.window + !both() - key;
+    t.end = (t.step == 0 ? k_len : row + 1 + (both() ? options.window : 0)) - key;
+  }
+};
+
 // A row of a cache in 8 bits, and what it is multiplied with.
 struct RowQ8 {
   const int8_t* x;

@@ -73,13 +73,14 @@ class Prefill {
     std::fill_n(o, rows * width_, 0.0f);
     std::fill_n(m, rows, kMasked);
     std::fill_n(l, rows, 0.0f);
-    int64_t end = past + i0 + rows;  // keys the last row may see
-    for (int64_t key = first_key(past + i0, opt_.window) / kPanelKeys * kPanelKeys; key < end; key += kKeyTile)
+    const VisibleKeys visible{opt_, j.k_len};
+    const int64_t end = visible.end(past + i0 + rows - 1);
+    for (int64_t key = visible.first(past + i0) / kPanelKeys * kPanelKeys; key < end; key += kKeyTile)
       for (int64_t r = 0; r < rows; r += kTileRows) {
-        int64_t n = std::min<int64_t>(kTileRows, rows - r), last = past + i0 + r;  // newest key of the first row
-        int64_t keys = std::min<int64_t>(kKeyTile, last + n - key);
+        int64_t n = std::min<int64_t>(kTileRows, rows - r), row = past + i0 + r;  // own key of the first row
+        int64_t keys = std::min<int64_t>(kKeyTile, visible.end(row + n - 1) - key);
         if (keys <= 0) continue;
-        if (first_key(last, opt_.window) >= key + kKeyTile) continue;
+        if (visible.first(row) >= key + kKeyTile) continue;
         Tile t{.a = q + r * q_row_,
                .a_row = q_row_,
                .b_k = kPanelKeys,
@@ -91,19 +92,22 @@ class Prefill {
           t.groups = static_cast<int>((std::min(kPanelKeys, keys - c) + 15) / 16);
           op_.run(t);
         }
-        op_.simd.softmax({.s = s,
-                          .s_row = kKeyTile,
-                          .p = op_.bf16_math ? p : nullptr,
-                          .p_row = kKeyTile,
-                          .o = o + r * width_,
-                          .o_row = width_,
-                          .m = m + r,
-                          .l = l + r,
-                          .rows = static_cast<int>(n),
-                          .columns = static_cast<int>(keys),
-                          .width = static_cast<int>(width_),
-                          .first = opt_.window > 0 ? last - opt_.window + 1 - key : -kKeyTile,
-                          .end = last + 1 - key});
+        if (opt_.bias)
+          for (int64_t i = 0; i < n; ++i)
+            opt_.bias->add({seg.q_begin, head, row + i, key, keys, static_cast<float>(kLog2e)}, s + i * kKeyTile);
+        SoftmaxTile tile{.s = s,
+                         .s_row = kKeyTile,
+                         .p = op_.bf16_math ? p : nullptr,
+                         .p_row = kKeyTile,
+                         .o = o + r * width_,
+                         .o_row = width_,
+                         .m = m + r,
+                         .l = l + r,
+                         .rows = static_cast<int>(n),
+                         .columns = static_cast<int>(keys),
+                         .width = static_cast<int>(width_)};
+        visible.mask(tile, row, key);
+        op_.simd.softmax(tile);
         op_.columns({.a = op_.bf16_math ? static_cast<const void*>(p) : s,
                      .a_row = op_.steps(kKeyTile),
                      .b = values(j) + op_.steps(key) * width_,
@@ -141,7 +145,8 @@ template <class KV>
 void attention_prefill(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
                        AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch) {
   Arena::Scope scope(scratch);
-  if (options.bf16_math && matrix_tiles()) return attention_prefill_tiles<KV>(q, segments, options, o, lse, scratch);
+  if (options.bf16_math && !options.bias && matrix_tiles())
+    return attention_prefill_tiles<KV>(q, segments, options, o, lse, scratch);
   const Prefill<KV> kernel(q, options, o, lse, scratch);
   PrefillJobs<KV, Prefill<KV>>(kernel, q.shape[1], scratch).run(segments);
 }

@@ -36,6 +36,13 @@ double scale_of(View<const float, 2> scales, int64_t j, int64_t head) {
   return 1;
 }
 
+// The first and the last key that the query whose own key is `own` sees.
+std::pair<int64_t, int64_t> visible_to(int64_t own, int64_t k_len, const AttentionOptions& o) {
+  if (o.sight == Sight::causal) return {o.window > 0 ? std::max<int64_t>(0, own - o.window + 1) : 0, own};
+  if (o.window == 0) return {0, k_len - 1};
+  return {std::max<int64_t>(0, own - o.window), std::min(k_len - 1, own + o.window)};
+}
+
 int64_t first_visible(int64_t last, int64_t window) {
   return window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
 }
@@ -53,11 +60,17 @@ void attention_ref(View<const T, 3> q, std::span<const AttentionSegment<KV>> seg
     int64_t k_len = seg.k.shape[0], group = hq / seg.k.shape[1];
     for (int64_t i = 0; i < seg.q_len; ++i)
       for (int64_t h = 0; h < hq; ++h) {
-        int64_t t = seg.q_begin + i, last = k_len - seg.q_len + i, first = first_visible(last, opt.window);
+        const int64_t t = seg.q_begin + i, own = k_len - seg.q_len + i;
+        const auto [first, last] = visible_to(own, k_len, opt);
         double top = -INFINITY, total = 0;
         for (int64_t j = first; j <= last; ++j) {
           p[static_cast<size_t>(j)] =
               opt.scale * dot(&q(t, h, 0), &seg.k(j, h / group, 0), d) * scale_of<KV>(seg.k_scale, j, h / group);
+          if (opt.bias) {
+            float more = 0;
+            opt.bias->add({seg.q_begin, h, own, j, 1, 1.0f}, &more);
+            p[static_cast<size_t>(j)] += static_cast<double>(more);
+          }
           top = std::max(top, p[static_cast<size_t>(j)]);
         }
         std::fill(sum.begin(), sum.end(), 0.0);

@@ -22,6 +22,7 @@ struct SoftmaxTile {
   float *m = nullptr, *l = nullptr;
   int rows = 0, columns = 0, width = 0;  // width of o, a multiple of 16
   int64_t first = 0, end = 0, step = 1;
+  int64_t limit = int64_t{1} << 62;  // no row sees columns from here on
 };
 
 // Backward of one tile of rows × 64 keys: p = 2^(s − lse2), g = p ∘ (dp − delta).

@@ -42,7 +42,7 @@ void softmax(const SoftmaxTile& t) {
   for (int i = 0; i < t.rows; ++i) {
     float* s = t.s + i * t.s_row;
     const auto at = [&](int j) { return s + j / 16 * t.s_group + j % 16; };
-    int64_t lo = clamp(t.first + i * t.step, n), hi = clamp(t.end + i * t.step, n);
+    int64_t lo = clamp(t.first + i * t.step, n), hi = clamp(clamp(t.end + i * t.step, t.limit), n);
     if (lo > 0 || hi < n) mask_row(s, t.s_group, n, lo, hi);
     F best = load(s);
     for (int j = kLanes; j < n; j += kLanes) best = max(best, load(at(j)));

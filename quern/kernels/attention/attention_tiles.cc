@@ -61,13 +61,14 @@ class TilePrefill {
     Arena::Scope scope(arena);
     const Work w = prepare(j, head, i0, rows, arena);
     const AmxScope tiles(kernels_);
-    const int64_t end = past + i0 + rows;  // keys the last row may see
-    for (int64_t key = first_key(past + i0, opt_.window) / kPackKeys * kPackKeys; key < end; key += kKeyTile)
+    const VisibleKeys visible{opt_, j.k_len};
+    const int64_t end = visible.end(past + i0 + rows - 1);
+    for (int64_t key = visible.first(past + i0) / kPackKeys * kPackKeys; key < end; key += kKeyTile)
       for (int64_t r = 0; r < rows; r += kRows) {
-        const int64_t n = std::min(kRows, rows - r), last = past + i0 + r;  // newest key of the first row
-        const int64_t keys = std::min<int64_t>(kKeyTile, last + n - key);
-        if (keys <= 0 || first_key(last, opt_.window) >= key + kKeyTile) continue;
-        scores_and_values(j, w, r, n, key, keys, last);
+        const int64_t n = std::min(kRows, rows - r), row = past + i0 + r;  // own key of the first row
+        const int64_t keys = std::min<int64_t>(kKeyTile, visible.end(row + n - 1) - key);
+        if (keys <= 0 || visible.first(row) >= key + kKeyTile) continue;
+        scores_and_values(j, w, r, n, key, keys, row);
       }
     finish(j, head, i0, rows, w);
   }
@@ -113,7 +114,7 @@ class TilePrefill {
 
   // Rows [r, r + n) of the block against keys [key, key + keys).
   void scores_and_values(const PrefillJob<KV>& j, const Work& w, int64_t r, int64_t n, int64_t key,
-                         int64_t keys_there, int64_t last) const {
+                         int64_t keys_there, int64_t row) const {
     const int64_t columns = round_up(keys_there, kPackKeys), s_strip = kKeyTile / 16 * kAmxTile,
                   o_strip = width_ / 16 * kAmxTile;
     for (int64_t c = 0; c < columns; c += kPackKeys)
@@ -128,23 +129,24 @@ class TilePrefill {
                                 .c_strip = s_strip,
                                 .steps = steps_});
     float* o = w.o + r * width_;
-    for (int64_t strip = 0; 16 * strip < n; ++strip)
-      op_.simd.softmax({.s = reinterpret_cast<float*>(w.s + strip * s_strip),
-                        .s_row = 16,
-                        .s_group = kTileWords,
-                        .p = reinterpret_cast<uint16_t*>(w.p + strip * kAmxTile),
-                        .p_row = 32,
-                        .p_group = kAmxTile,  // 2 · 1024 bytes
-                        .o = o + 16 * strip * width_,
-                        .o_row = 16,
-                        .o_group = kTileWords,
-                        .m = w.m + r + 16 * strip,
-                        .l = w.l + r + 16 * strip,
-                        .rows = static_cast<int>(std::min<int64_t>(16, n - 16 * strip)),
-                        .columns = static_cast<int>(columns),
-                        .width = static_cast<int>(width_),
-                        .first = opt_.window > 0 ? last + 16 * strip - opt_.window + 1 - key : -kKeyTile,
-                        .end = last + 16 * strip + 1 - key});
+    for (int64_t strip = 0; 16 * strip < n; ++strip) {
+      SoftmaxTile tile{.s = reinterpret_cast<float*>(w.s + strip * s_strip),
+                       .s_row = 16,
+                       .s_group = kTileWords,
+                       .p = reinterpret_cast<uint16_t*>(w.p + strip * kAmxTile),
+                       .p_row = 32,
+                       .p_group = kAmxTile,  // 2 · 1024 bytes
+                       .o = o + 16 * strip * width_,
+                       .o_row = 16,
+                       .o_group = kTileWords,
+                       .m = w.m + r + 16 * strip,
+                       .l = w.l + r + 16 * strip,
+                       .rows = static_cast<int>(std::min<int64_t>(16, n - 16 * strip)),
+                       .columns = static_cast<int>(columns),
+                       .width = static_cast<int>(width_)};
+      VisibleKeys{opt_, j.k_len}.mask(tile, row + 16 * strip, key);
+      op_.simd.softmax(tile);
+    }
     for (int64_t c = 0; c < width_; c += 32)
       (n > 16 ? kernels_.bf16.two_by_two
               : kernels_.bf16.one_by_two)({.a = w.p,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <queue>
+#include <set>
 #include <unordered_map>
 
 namespace quern::recall {
@@ -133,6 +134,34 @@ std::vector<FusedRow> candidates_of(std::span<const FusedPart> parts, std::strin
   return out;
 }
 
+// The rows nearest to the question by vectors that are not among the candidates yet, with a score of 0.
+void add_neighbors(std::span<const FusedPart> parts, size_t n, std::vector<FusedRow>& rows) {
+  std::vector<FusedRow> near;
+  for (size_t p = 0; p < parts.size(); ++p)
+    for (size_t i = 0; i < parts[p].cosines.size(); ++i)
+      if (parts[p].cosines[i] > 0 && !parts[p].view.postings.is_dead(static_cast<uint32_t>(i)))
+        near.push_back({p, static_cast<uint32_t>(i), static_cast<double>(parts[p].cosines[i])});
+  const size_t keep = std::min(n, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<int64_t>(keep), near.end(), better);
+  near.resize(keep);
+  const auto place = [](const FusedRow& r) { return std::pair(r.part, r.row); };
+  std::set<std::pair<size_t, uint32_t>> there;
+  for (const FusedRow& r : rows) there.insert(place(r));
+  for (const FusedRow& r : near)
+    if (!there.contains(place(r))) rows.push_back({r.part, r.row, 0});
+}
+
+void add_meaning(std::span<const FusedPart> parts, double weight, std::vector<FusedRow>& rows) {
+  const auto cosine = [&](const FusedRow& r) {
+    const auto& all = parts[r.part].cosines;
+    return all.empty() ? 0.0 : std::max(0.0, static_cast<double>(all[r.row]));
+  };
+  double best = 0;
+  for (const FusedRow& r : rows) best = std::max(best, cosine(r));
+  if (best <= 0) return;
+  for (FusedRow& r : rows) r.score += weight * cosine(r) / best;
+}
+
 // Adds the walk's part to the candidates, and the rows that only the walk finds behind them.
 void add_support(std::span<const FusedPart> parts, double weight, const FusedOptions& o, std::vector<FusedRow>& rows,
                  std::span<const FusedRow> by_bm25) {
@@ -195,8 +224,9 @@ std::vector<FusedRow> spread(std::span<const FusedPart> parts, std::vector<Fused
 std::vector<FusedRow> rank_fused(std::span<const FusedPart> parts, std::string_view question, size_t k,
                                  const FusedOptions& o) {
   const std::vector<FusedRow> by_bm25 = candidates_of(parts, question, std::max(o.candidates, 2 * k));
-  if (by_bm25.empty()) return {};
   std::vector<FusedRow> rows = by_bm25;
+  add_neighbors(parts, std::max(o.candidates, 2 * k), rows);
+  if (rows.empty()) return {};
   Evidence evidence(parts, question);
   double likest = 0;
   for (FusedRow& r : rows) {
@@ -205,6 +235,7 @@ std::vector<FusedRow> rank_fused(std::span<const FusedPart> parts, std::string_v
     likest = std::max(likest, likeness);
     r.score += o.heading * std::pow(likeness, 8) + o.phrase * evidence.adjacency(t);
   }
+  add_meaning(parts, o.meaning, rows);
   add_support(parts, o.walk * (1 - likest * likest), o, rows, by_bm25);
   return spread(parts, std::move(rows), k, o.repeated);
 }

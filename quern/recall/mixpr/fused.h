@@ -1,11 +1,14 @@
-// Fused ranking, for questions of any kind: BM25 finds the candidates, and evidence of three kinds is added.
+// Fused ranking, for questions of any kind: BM25 (and vectors, where passages have them) finds the candidates, and
+// evidence of several kinds is added.
 //
 //   score = bm25 / best bm25 + heading · likeness⁸ + phrase · adjacency + walk · support · (1 − best likeness²)
+//           + meaning · cosine / best cosine
 //
 //   likeness   cosine of the question and the passage's own heading, words weighted by inverse document frequency (IDF)
 //   adjacency  the share of the question's pairs of neighboring words that the heading or the passage has too, by IDF
 //   support    what a random walk from the best by BM25 brings to a passage from the others, over the largest: also to
 //              passages that share no word with the question
+//   cosine     of the vectors of question and passage, not below 0
 //
 // The eighth power leaves headings that say the same and little of those that share a word; a question that is a
 // heading needs no walk. Each further passage of one section counts a fifth less, so that a section that says
@@ -25,7 +28,7 @@ namespace quern::recall {
 struct FusedOptions {
   size_t candidates = 100;  // or 2 k, if that is more
   size_t seeds = 50;        // of them, where the walk restarts
-  double heading = 0.2, phrase = 0.05, walk = 0.1;
+  double heading = 0.2, phrase = 0.05, walk = 0.1, meaning = 0.4;
   double repeated = 0.8;  // factor of each further passage of a section
   double alpha = 0.5;     // restart probability of the walk
   double epsilon = 1e-4;  // of its push
@@ -39,6 +42,7 @@ struct FusedText {
 struct FusedPart {
   RecallView view;
   std::function<FusedText(uint32_t row)> read;
+  std::span<const float> cosines = {};  // of its rows with the question; empty: no vectors
 };
 struct FusedRow {
   size_t part;
@@ -46,7 +50,8 @@ struct FusedRow {
   double score;
 };
 
-// The k best, best first; ties to the earlier part and row. Empty when no word of the question is in the index.
+// The k best, best first; ties to the earlier part and row. Empty when no word of the question is in the index and
+// there are no vectors.
 std::vector<FusedRow> rank_fused(std::span<const FusedPart> parts, std::string_view question, size_t k,
                                  const FusedOptions& options = {});
 

@@ -144,20 +144,29 @@ void RecallStore::load_once() {
       segments.push_back(std::make_shared<Segment>(path, options_));
     }
   }
-  names_ = std::move(names), segments_ = std::move(segments);
+  const Json* encoder = m.find("encoder");
+  const IndexEncoder by = encoder ? IndexEncoder::from(*encoder) : IndexEncoder();
+  std::vector<std::shared_ptr<const ChunkVectors>> vectors;
+  for (size_t i = 0; i < names.size() && by.width > 0; ++i)
+    vectors.push_back(std::make_shared<ChunkVectors>(folder_ / vector_file_of(names[i]), by.width));
+  for (size_t i = 0; i < vectors.size(); ++i)
+    if (vectors[i]->rows() != static_cast<int64_t>(segments[i]->view().rows()))
+      fail("{}: {} vectors for {} chunks", (folder_ / vector_file_of(names[i])).string(), vectors[i]->rows(),
+           segments[i]->view().rows());
+  made_by_ = by, names_ = std::move(names), segments_ = std::move(segments), vectors_ = std::move(vectors);
 }
 
 bool RecallStore::changed_on_disk() const { return stamp_of(folder_ / kManifest) != manifest_; }
 
 RecallStore RecallStore::reopened() const {
   RecallStore fresh(folder_, options_);
-  fresh.names_ = names_, fresh.segments_ = segments_;
+  fresh.names_ = names_, fresh.segments_ = segments_, fresh.encoder_ = encoder_;
   fresh.load();
   return fresh;
 }
 
 void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, SegmentMerge merge) {
-  const bool merge_all = merge == SegmentMerge::all;
+  const bool merge_all = merge == SegmentMerge::all || vectors_by().width != made_by_.width;
   const std::set<std::string> gone(replaced.begin(), replaced.end());
   // Which segments go into the new one: those with replaced files, then small ones while they are not much larger
   // than what is together already, or there are too many.
@@ -201,6 +210,7 @@ void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& r
   if (!in.files.empty()) {
     names.push_back(fmt::format("segment-{:06}.qrs", next_segment_));
     write_segment(folder_ / names.back(), in, options_);
+    write_vectors(names.back());
   }
   Json m = Json::object();
   m.set("format", 1), m.set("options", options_json(options_));
@@ -208,12 +218,14 @@ void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& r
   Json list = Json::array();
   for (const std::string& n : names) list.push(n);
   m.set("segments", std::move(list));
+  if (const IndexEncoder by = vectors_by(); by.width > 0) m.set("encoder", by.json());
   const std::string text = m.dump(2) + "\n";
   const std::span<const std::byte> piece = std::as_bytes(std::span(text));
   write_durably(folder_ / kManifest, std::span(&piece, 1));
   load();
   // What no manifest names: merged segments, and leftovers of writers that were killed.
-  const std::set<std::string> named(names.begin(), names.end());
+  std::set<std::string> named(names.begin(), names.end());
+  for (const std::string& n : names) named.insert(vector_file_of(n));
   for (const auto& e : fs::directory_iterator(folder_)) {
     const std::string n = e.path().filename().string();
     if (n.starts_with("segment-") && !named.contains(n)) fs::remove(e.path());
@@ -259,7 +271,7 @@ IndexReport RecallStore::index(const std::vector<std::string>& paths, const Sour
       ++report.gone;
     }
   if (!fresh.files.empty() || !replaced.empty() || (merge == SegmentMerge::all && segments_.size() > 1) ||
-      names_.empty())
+      vectors_by().width != made_by_.width || names_.empty())
     commit(std::move(fresh), replaced, merge);
   for (const auto& s : segments_) {
     report.documents += static_cast<int64_t>(s->documents().size());
@@ -346,9 +358,11 @@ RecallAnswer RecallStore::fused(std::string_view question, size_t k, HitOrder or
     q.k = k, q.mode = RecallMode::global, q.score_order = order == HitOrder::score;
     if (RecallAnswer whole = mixpr(question, q); !whole.hits.empty()) return whole;
   }
+  const std::vector<std::vector<float>> cosine = cosines(question);
   std::vector<FusedPart> parts;
-  for (const auto& s : segments_)
-    parts.push_back({s->view(), [segment = s.get()](uint32_t row) {
+  for (size_t i = 0; i < segments_.size(); ++i)
+    parts.push_back({segments_[i]->view(),
+                     [segment = segments_[i].get()](uint32_t row) {
                        const uint32_t c = segment->view().last[row];
                        const Chunk& chunk = segment->chunks()[c];
                        const std::string_view path = segment->path_of(c);
@@ -358,7 +372,8 @@ RecallAnswer RecallStore::fused(std::string_view question, size_t k, HitOrder or
                            .text = segment->text().substr(chunk.begin, chunk.end - chunk.begin),
                            .heading = above == path.npos ? path : path.substr(above + kPathBetween.size()),
                            .section = path.empty() ? 0 : mix64(document << 32 ^ word_key(path)) | 1};
-                     }});
+                     },
+                     cosine.empty() ? std::span<const float>() : std::span<const float>(cosine[i])});
   RecallAnswer a;
   for (const FusedRow& r : rank_fused(parts, question, k)) {
     const RecallView& v = parts[r.part].view;

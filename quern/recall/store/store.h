@@ -7,10 +7,13 @@
 //   results are weighted by the segment's relevance to the query; `merge` puts everything into one.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "quern/recall/store/chunk_encoder.h"
+#include "quern/recall/store/chunk_vectors.h"
 #include "quern/recall/store/sources.h"
 
 namespace quern::recall {
@@ -45,6 +48,16 @@ struct RecallAnswer {
 // chunks of one document is marked.
 std::string pack_prompt(const RecallAnswer& answer, std::string_view question);
 
+// The encoder that made an index's vectors; width 0: it has none.
+struct IndexEncoder {
+  std::string fingerprint, name;
+  int64_t width = 0;
+  Json json() const;
+  static IndexEncoder from(const Json& j);
+};
+using EncodingProgress = std::function<void(int64_t done, int64_t all)>;  // of the chunks to encode
+std::string vector_file_of(const std::string& segment);
+
 enum class SegmentMerge { small, all };          // small: those that are not worth a file of their own
 enum class HitOrder : bool { document, score };  // score: best first
 
@@ -55,6 +68,11 @@ class RecallStore {
   // The same, or a new one with these options; an existing one keeps its own.
   static RecallStore open_or_create(const std::filesystem::path& folder, const RecallOptions& options);
 
+  // Hybrid retrieval: chunks get vectors as they are indexed, and fused() uses them. Throws Error if the index has vectors
+  // by another encoder. An index without vectors gets them for all of its chunks at the next call of index().
+  void use_encoder(std::shared_ptr<const ChunkEncoder> encoder, EncodingProgress progress = {});
+  const IndexEncoder& made_by() const { return made_by_; }
+
   // Brings the index up to date with the files among and below paths: new, changed and vanished ones.
   IndexReport index(const std::vector<std::string>& paths, const SourceOptions& options,
                     SegmentMerge merge = SegmentMerge::small);
@@ -64,7 +82,7 @@ class RecallStore {
   // Adds one text under a name, replacing what had it; searchable and on disk when it returns.
   void put(const std::string& name, std::string_view text, const ChunkOptions& chunks);
 
-  // BM25 with more evidence (fused.h): what to use unless there is a reason for another. A question that only asks for
+  // BM25 with more evidence, with an encoder also that of vectors (fused.h): what to use unless there is a reason for another. A question that only asks for
   // the whole, such as for a summary, is answered by the graph's global mode.
   RecallAnswer fused(std::string_view question, size_t k, HitOrder order = HitOrder::score) const;
   RecallAnswer mixpr(std::string_view question, const RecallQuery& q) const;
@@ -82,6 +100,9 @@ class RecallStore {
   void load();
   void load_once();
   void commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, SegmentMerge merge);
+  void write_vectors(const std::string& segment) const;
+  IndexEncoder vectors_by() const;
+  std::vector<std::vector<float>> cosines(std::string_view question) const;  // by segment; empty without an encoder
   RecallHit hit(const Segment& s, const RecalledChunk& c) const;
   std::filesystem::path folder_;
   RecallOptions options_;
@@ -90,6 +111,10 @@ class RecallStore {
   std::vector<std::string> names_;  // of segment files
   std::vector<std::shared_ptr<const Segment>> segments_;
   FileStamp manifest_;  // when it was read
+  IndexEncoder made_by_;
+  std::vector<std::shared_ptr<const ChunkVectors>> vectors_;  // of segments_, where the index has vectors
+  std::shared_ptr<const ChunkEncoder> encoder_;
+  EncodingProgress progress_;
 };
 
 }  // namespace quern::recall

@@ -19,13 +19,16 @@ std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedMode
   auto ids_of = [&](const Json& list) {
     std::vector<int32_t> ids;
     for (const Json& id : list.as_array()) {
-      if (!id.is_int() || id.as_int() < 0 || id.as_int() >= m.model->vocab_size())
-        bad_field("input", "token ids run from 0 to {}", m.model->vocab_size() - 1);
+      if (!id.is_int() || id.as_int() < 0 || id.as_int() >= m.vocab_size())
+        bad_field("input", "token ids run from 0 to {}", m.vocab_size() - 1);
       ids.push_back(static_cast<int32_t>(id.as_int()));
     }
     return ids;
   };
-  auto text_of = [&](const Json& text) { return m.tokenizer.encode(text.as_string(), {.parse_special = false}); };
+  auto text_of = [&](const Json& text) {
+    return m.encoder ? m.encoder->text.tokens(text.as_string())
+                     : m.tokenizer.encode(text.as_string(), {.parse_special = false});
+  };
   constexpr const char* kExpected = "expected a text, token ids, or a list of either";
   if (!input) bad_field("input", "{}", kExpected);
   if (input->is_string()) {
@@ -44,12 +47,31 @@ std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedMode
     bad_field("input", "{} of them, expected 1 to {}", out.size(), kMaxInputs);
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].empty()) bad_field("input", "text {} is empty", i);
-    if (static_cast<int64_t>(out[i].size()) <= m.model->max_positions()) continue;
-    ApiError e(
-        400, "invalid_request_error", "context_length_exceeded",
-        fmt::format("this model's context is {} tokens; text {} has {}", m.model->max_positions(), i, out[i].size()));
+    if (static_cast<int64_t>(out[i].size()) <= m.max_tokens()) continue;
+    ApiError e(400, "invalid_request_error", "context_length_exceeded",
+               fmt::format("this model's context is {} tokens; text {} has {}", m.max_tokens(), i, out[i].size()));
     e.param = "input";
     throw e;
+  }
+  return out;
+}
+
+// By an encoder all at once, else one by one; fewer when the client is gone.
+std::vector<std::vector<float>> embed_all(ServedModel& m, const std::vector<std::vector<int32_t>>& inputs,
+                                          const Exchange& e) {
+  std::vector<std::vector<float>> out;
+  if (m.encoder) {
+    const std::lock_guard lock(m.encoder->busy);
+    const Tensor rows = m.encoder->text.embed_tokens(inputs).rows;
+    for (int64_t i = 0; i < rows.dim(0); ++i) {
+      const float* row = rows.data<float>() + i * rows.dim(1);
+      out.emplace_back(row, row + rows.dim(1));
+    }
+    return out;
+  }
+  for (const std::vector<int32_t>& ids : inputs) {
+    out.push_back(embed_tokens(m, ids, e));
+    if (e.gone()) break;
   }
   return out;
 }
@@ -85,9 +107,10 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
   const auto wanted = f.integer("dimensions", 1, int64_t{1} << 31);
   Json list = Json::array();
   int64_t tokens = 0;
-  for (const std::vector<int32_t>& ids : read_inputs(body, m)) {
-    const std::vector<float> v = embed_tokens(m, ids, e);
-    if (e.gone()) return;
+  const std::vector<std::vector<int32_t>> inputs = read_inputs(body, m);
+  const std::vector<std::vector<float>> rows = embed_all(m, inputs, e);
+  if (e.gone()) return;
+  for (const std::vector<float>& v : rows) {
     if (wanted && *wanted != static_cast<int64_t>(v.size()))
       bad_field("dimensions", "{}: this model's embeddings have {}, and were not trained to be cut", *wanted,
                 v.size());
@@ -102,7 +125,7 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
       one.set("embedding", std::move(numbers));
     }
     list.push(std::move(one));
-    tokens += static_cast<int64_t>(ids.size());
+    tokens += static_cast<int64_t>(inputs[list.as_array().size() - 1].size());
   }
   Json j = Json::object(), usage = Json::object();
   usage.set("prompt_tokens", tokens), usage.set("total_tokens", tokens);

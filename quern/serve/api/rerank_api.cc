@@ -31,19 +31,28 @@ std::vector<std::string> read_documents(const Fields& f, const char* field) {
   return out;
 }
 
+// What x_score is when a request does not say.
+const char* usual_score(const ServedModel& m) {
+  if (!m.encoder) return "words";
+  return m.encoder->text.labels().size() == 1 ? "model" : "meaning";
+}
+
 class PairScorer {
  public:
   // `texts` are to be scored, in all; `field` has them.
   PairScorer(ServedModel& m, Exchange& e, const Fields& f, const char* field, size_t texts)
-      : m_(m), e_(e), how_(f.text("x_score").value_or("words")) {
-    if (how_ != "words" && how_ != "meaning" && how_ != "both")
-      bad_field("x_score", "'{}': expected words, meaning or both", how_);
+      : m_(m), e_(e), how_(f.text("x_score").value_or(usual_score(m))) {
+    if (how_ != "words" && how_ != "meaning" && how_ != "both" && how_ != "model")
+      bad_field("x_score", "'{}': expected words, meaning, both or model", how_);
+    if (how_ == "model" && (!m.encoder || m.encoder->text.labels().size() != 1))
+      bad_field("x_score", "model '{}' is not a reranker: it has no head with a single score", m.id);
     if (how_ != "words" && texts > kMaxRead)
       bad_field(field, "{} of them; x_score {} reads at most {}", texts, how_, kMaxRead);
   }
   // Of every document against the query; empty: the client is gone.
   std::vector<double> of(const std::string& query, const std::vector<std::string>& documents) {
     if (how_ == "words") return word_scores(query, documents);
+    if (how_ == "model") return head_scores(query, documents);
     std::vector<double> meaning = cosines(query, documents);
     if (how_ == "meaning" || meaning.empty()) return meaning;
     const auto [low, high] = std::ranges::minmax(meaning);
@@ -53,6 +62,7 @@ class PairScorer {
     return both;
   }
   int64_t tokens() const { return tokens_; }
+  int64_t truncated() const { return truncated_; }
 
  private:
   std::vector<float> read(const std::string& text, const std::string& what) {
@@ -64,7 +74,32 @@ class PairScorer {
     tokens_ += static_cast<int64_t>(ids.size());
     return ids.empty() ? std::vector<float>() : embed_tokens(m_, ids, e_);
   }
+  // A reranker reads the query and a document together.
+  std::vector<double> head_scores(const std::string& query, const std::vector<std::string>& documents) {
+    std::vector<encoders::TextEncoder::Pair> pairs;
+    for (const std::string& d : documents) pairs.push_back({query, d});
+    const std::lock_guard lock(m_.encoder->busy);
+    const encoders::EncoderResult r = m_.encoder->text.score_pairs(pairs);
+    tokens_ += r.tokens, truncated_ += r.truncated;
+    std::vector<double> out;
+    for (int64_t i = 0; i < r.rows.dim(0); ++i) out.push_back(r.rows.item(i));
+    return out;
+  }
+  std::vector<double> encoder_cosines(const std::string& query, const std::vector<std::string>& documents) {
+    const std::lock_guard lock(m_.encoder->busy);
+    const auto q = m_.encoder->text.embed({&query, 1}, encoders::TextRole::query);
+    const auto d = m_.encoder->text.embed(documents, encoders::TextRole::document);
+    tokens_ += q.tokens + d.tokens, truncated_ += q.truncated + d.truncated;
+    std::vector<double> out;
+    for (int64_t i = 0; i < d.rows.dim(0); ++i) {
+      double sum = 0;
+      for (int64_t k = 0; k < d.rows.dim(1); ++k) sum += q.rows.item(k) * d.rows.item(i * d.rows.dim(1) + k);
+      out.push_back(sum);
+    }
+    return out;
+  }
   std::vector<double> cosines(const std::string& query, const std::vector<std::string>& documents) {
+    if (m_.encoder) return encoder_cosines(query, documents);
     const std::vector<float> q = read(query, "the query");
     std::vector<double> out;
     for (size_t i = 0; i < documents.size(); ++i) {
@@ -81,12 +116,13 @@ class PairScorer {
   ServedModel& m_;
   Exchange& e_;
   std::string how_;
-  int64_t tokens_ = 0;
+  int64_t tokens_ = 0, truncated_ = 0;
 };
 
-Json reading_json(int64_t tokens) {
+Json reading_json(const PairScorer& s) {
   Json j = Json::object();
-  j.set("prompt_tokens", tokens), j.set("total_tokens", tokens);
+  j.set("prompt_tokens", s.tokens()), j.set("total_tokens", s.tokens());
+  if (s.truncated() > 0) j.set("x_truncated_texts", s.truncated());
   return j;
 }
 
@@ -134,7 +170,7 @@ void rerank(ServedModel& m, Exchange& e, const Json& body) {
     results.push(std::move(one));
   }
   j.set("id", new_id("rerank-")), j.set("object", "list"), j.set("model", m.id);
-  j.set("results", std::move(results)), j.set("usage", reading_json(scorer.tokens()));
+  j.set("results", std::move(results)), j.set("usage", reading_json(scorer));
   e.answer(200, "application/json", j.dump());
 }
 
@@ -162,7 +198,7 @@ void score_pairs(ServedModel& m, Exchange& e, const Json& body) {
     data.push(std::move(one));
   }
   j.set("id", new_id("score-")), j.set("object", "list"), j.set("created", unix_time()), j.set("model", m.id);
-  j.set("data", std::move(data)), j.set("usage", reading_json(scorer.tokens()));
+  j.set("data", std::move(data)), j.set("usage", reading_json(scorer));
   e.answer(200, "application/json", j.dump());
 }
 

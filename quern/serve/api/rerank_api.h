@@ -4,7 +4,9 @@
 //            of the query's words could approach; 0 to 1
 //   meaning  embedding: cosine of the embeddings of query and document
 //   both     hybrid: mean of words and of meaning, the latter rescaled over the request's documents to 0 to 1
-// The default is `words`, which needs no forward pass.
+//   model    what a reranker says of query and document together (an encoder folder with a head of one label)
+// The default is `words`, which needs no forward pass; of a reranker `model`, of any other encoder `meaning`. Texts longer
+// than an encoder reads are cut; usage.x_truncated_texts counts them.
 #pragma once
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"

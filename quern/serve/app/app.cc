@@ -240,8 +240,17 @@ std::shared_ptr<ServedModel> App::model_for(const Json& body, std::string* plan)
   return models_->get(model_name(body, plan));
 }
 
-std::shared_ptr<ServedModel> App::model_with_room(const Json& body, std::string* plan) {
+std::shared_ptr<ServedModel> App::language_model_for(const Json& body, std::string* plan) {
   auto m = model_for(body, plan);
+  if (!m->encoder) return m;
+  ApiError x(400, "invalid_request_error", "model_not_supported",
+             fmt::format("model '{}' is an encoder: it serves /v1/embeddings, /v1/rerank and /v1/score", m->id));
+  x.param = "model";
+  throw x;
+}
+
+std::shared_ptr<ServedModel> App::model_with_room(const Json& body, std::string* plan) {
+  auto m = language_model_for(body, plan);
   if (m->host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
   return m;
 }
@@ -283,7 +292,7 @@ void App::messages(Exchange& e) {
 
 void App::count_tokens(Exchange& e) {
   const Json body = read_body(e);
-  e.answer(200, "application/json", count_tokens_json(*model_for(body), body).dump());
+  e.answer(200, "application/json", count_tokens_json(*language_model_for(body), body).dump());
 }
 
 void App::responses(Exchange& e) {
@@ -331,7 +340,7 @@ void App::post_session(Exchange& e) {
     name.resize(name.size() - kRestore.size());
     if (const Json* model = body.find("model"); !model || model->is_null())
       body.set("model", sessions_.model_of(name));
-    return e.answer(200, "application/json", sessions_.restore(name, *model_for(body)).dump());
+    return e.answer(200, "application/json", sessions_.restore(name, *language_model_for(body)).dump());
   }
   const Json saved = sessions_.save(name, *model_with_room(body), body, e);
   if (!saved.is_null()) e.answer(200, "application/json", saved.dump());
@@ -343,7 +352,7 @@ void App::models(Exchange& e) {
     Json j = Json::object();
     j.set("id", id), j.set("object", "model"), j.set("created", m ? m->created : started_);
     j.set("owned_by", "quern"), j.set("loaded", m != nullptr);
-    if (m) j.set("family", m->model->family()), j.set("context_length", m->model->max_positions());
+    if (m) j.set("family", m->family()), j.set("context_length", m->max_tokens());
     return j;
   };
   constexpr std::string_view kBelow = "/v1/models/";
@@ -376,7 +385,7 @@ void App::detokenize(Exchange& e) {
 }
 void App::apply_template(Exchange& e) {
   const Json body = read_body(e);
-  e.answer(200, "application/json", apply_template_json(*model_for(body), body).dump());
+  e.answer(200, "application/json", apply_template_json(*language_model_for(body), body).dump());
 }
 
 void App::show_web_ui(Exchange& e) {
@@ -404,8 +413,8 @@ void App::props(Exchange& e) {
     generation.set("temperature", m->defaults.sampling.temperature),
         generation.set("top_p", m->defaults.sampling.top_p);
     generation.set("top_k", m->defaults.sampling.top_k), generation.set("do_sample", m->defaults.do_sample);
-    one.set("id", m->id), one.set("family", m->model->family()), one.set("context_length", m->model->max_positions());
-    one.set("vocab_size", m->model->vocab_size()), one.set("chat_template", m->chat_template.source());
+    one.set("id", m->id), one.set("family", m->family()), one.set("context_length", m->max_tokens());
+    one.set("vocab_size", m->vocab_size()), one.set("chat_template", m->chat_template.source());
     one.set("generation", std::move(generation));
     list.push(std::move(one));
   }
@@ -417,7 +426,7 @@ void App::props(Exchange& e) {
 void App::slots(Exchange& e) {
   std::vector<std::shared_ptr<ServedModel>> loaded;
   for (const std::string& id : models_->ids())
-    if (auto m = models_->loaded(id)) loaded.push_back(std::move(m));
+    if (auto m = models_->loaded(id); m && m->host) loaded.push_back(std::move(m));
   e.answer(200, "application/json", slots_json(loaded, e.request(), SlotText{o_.slots_text}).dump());
 }
 
@@ -428,7 +437,7 @@ void App::metrics(Exchange& e) {
   };
   std::vector<std::pair<std::string, HostCounts>> counts;  // of the loaded ones
   for (const std::string& id : models_->ids())
-    if (const auto m = models_->loaded(id)) counts.emplace_back(id, m->host->counts());
+    if (const auto m = models_->loaded(id); m && m->host) counts.emplace_back(id, m->host->counts());
   auto each = [&](const char* name, const char* type, const char* help, auto value) {
     family(name, type, help);
     for (const auto& [id, c] : counts) s += fmt::format("quern_{}{{model=\"{}\"}} {}\n", name, id, value(c));

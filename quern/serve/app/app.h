@@ -53,7 +53,8 @@ class App {
   // The model a body names, and the plan its name carries ("name:mrsa").
   std::string model_name(const Json& body, std::string* plan = nullptr) const;
   std::shared_ptr<ServedModel> model_for(const Json& body, std::string* plan = nullptr);
-  std::shared_ptr<ServedModel> model_with_room(const Json& body, std::string* plan = nullptr);  // or 429
+  std::shared_ptr<ServedModel> language_model_for(const Json& body, std::string* plan = nullptr);  // not an encoder
+  std::shared_ptr<ServedModel> model_with_room(const Json& body, std::string* plan = nullptr);     // or 429
   Json read_body(Exchange& e) const;
 
   void chat(Exchange& e);

@@ -1,14 +1,23 @@
-// A loaded model of the server: weights, tokenizer, chat template, generation defaults and the engine's host thread.
+// A loaded model of the server: weights, tokenizer, chat template, generation defaults and the engine's host thread; or
+// an encoder, which embeds and ranks.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include "quern/encoders/text_encoder.h"
 #include "quern/models/checkpoint.h"
 #include "quern/serve/host/engine_host.h"
 #include "quern/serve/tools/constraint_fields.h"
 
 namespace quern::serve {
 
+struct ServedEncoder {
+  encoders::TextEncoder text;
+  std::mutex busy = {};  // held during a call, which uses all threads
+};
+
+// A language model with its host, or an encoder: then `model` and `host` are null.
 struct ServedModel {
   std::string id;  // as clients name it
   std::unique_ptr<models::Model> model;
@@ -17,9 +26,14 @@ struct ServedModel {
   models::GenerationConfig defaults;
   std::unique_ptr<models::Model> draft = {};  // guesses for it, where there is one
   std::unique_ptr<EngineHost> host;
+  std::unique_ptr<ServedEncoder> encoder = {};
   int64_t created = 0;           // Unix time of loading
   std::string fingerprint = {};  // of weights and how they are kept (quern/models/fingerprint.h)
   std::shared_ptr<ConstraintCache> constraints = std::make_shared<ConstraintCache>();
+
+  std::string family() const { return encoder ? "encoder" : model->family(); }
+  int64_t max_tokens() const { return encoder ? encoder->text.max_tokens() : model->max_positions(); }
+  int64_t vocab_size() const { return encoder ? encoder->text.encoder().vocab_size() : model->vocab_size(); }
 };
 
 }  // namespace quern::serve

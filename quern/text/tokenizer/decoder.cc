@@ -67,8 +67,13 @@ Decoder::Decoder(const Json& j) {
         fail("tokenizer.json: decoder Strip: start {} and stop {} are out of range", l, r);
       s.left = static_cast<size_t>(l);
       s.right = static_cast<size_t>(r);
+    } else if (type == "WordPiece") {
+      s.kind = Kind::word_piece;
+      s.content = field_string(c, "prefix", "##");
+      s.cleanup = field_bool(c, "cleanup", true);
     } else {
-      unknown_component("decoder", type, "Sequence, ByteLevel, ByteFallback, Fuse, Metaspace, Replace, Strip");
+      unknown_component("decoder", type,
+                        "Sequence, ByteLevel, ByteFallback, Fuse, Metaspace, Replace, Strip, WordPiece");
     }
     steps_.push_back(std::move(s));
   });
@@ -153,6 +158,25 @@ void Decoder::feed_metaspace(State& state, size_t i, std::string_view token, std
   feed(state, i + 1, t, out);
 }
 
+// A continuation joins the token before it; cleanup takes the space before punctuation and contractions away.
+void Decoder::feed_word_piece(State& state, size_t i, std::string_view token, std::string& out) const {
+  constexpr std::pair<std::string_view, std::string_view> kCleanup[] = {
+      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  const Step& s = steps_[i];
+  std::string t(token);
+  if (state.parts[i].count++ > 0) {
+    if (!s.content.empty() && token.starts_with(s.content)) {
+      t = token.substr(s.content.size());
+    } else {
+      t.insert(0, " ");
+    }
+  }
+  if (s.cleanup)
+    for (const auto& [from, to] : kCleanup) replace_all(t, Pattern::literal(std::string(from)), to, state.regex);
+  feed(state, i + 1, t, out);
+}
+
 void Decoder::feed_strip(State& state, size_t i, std::string_view token, std::string& out) const {
   const Step& s = steps_[i];
   State::DecoderBuffer& p = state.parts[i];
@@ -194,6 +218,8 @@ void Decoder::feed(State& state, size_t i, std::string_view token, std::string& 
       return feed_byte_level(state, i, token, out);
     case Kind::byte_fallback:
       return feed_byte_fallback(state, i, token, out);
+    case Kind::word_piece:
+      return feed_word_piece(state, i, token, out);
     case Kind::metaspace:
       return feed_metaspace(state, i, token, out);
     case Kind::replace: {

@@ -30,20 +30,21 @@ class Decoder {
   void finish(State& s, std::string& out) const;
 
  private:
-  enum class Kind { byte_level, byte_fallback, fuse, metaspace, replace, strip, spaces };
+  enum class Kind { byte_level, byte_fallback, fuse, metaspace, replace, strip, word_piece, spaces };
   struct Step {
     Kind kind;
     bool fused = false;  // everything arrives as parts of one token
     Pattern pattern;
     std::string content;
     size_t left = 0, right = 0;
-    bool prepended = true;
+    bool prepended = true, cleanup = false;
   };
   // A token into step i, and what it lets through into those behind it.
   void feed(State& s, size_t i, std::string_view token, std::string& out) const;
   void feed_byte_level(State& s, size_t i, std::string_view token, std::string& out) const;
   void feed_byte_fallback(State& s, size_t i, std::string_view token, std::string& out) const;
   void feed_metaspace(State& s, size_t i, std::string_view token, std::string& out) const;
+  void feed_word_piece(State& s, size_t i, std::string_view token, std::string& out) const;
   void feed_strip(State& s, size_t i, std::string_view token, std::string& out) const;
   void flush(State& s, size_t i, std::string& out) const;
   std::string strip(const Step& s, std::string_view token) const;

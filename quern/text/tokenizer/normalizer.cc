@@ -54,10 +54,17 @@ Normalizer::Normalizer(const Json& j) {
       s.kind = Kind::strip_accents;
     } else if (type == "ByteLevel") {
       s.kind = Kind::byte_level;
+    } else if (type == "BertNormalizer") {
+      s.kind = Kind::bert;
+      s.bert = BertNormalizer::from_json(c);
+    } else if (type == "Precompiled") {
+      s.kind = Kind::precompiled;
+      s.map = CharacterMap::from_base64(c.at("precompiled_charsmap", type).as_string("precompiled_charsmap"));
     } else {
       unknown_component(
           "normalizer", type,
-          "Sequence, NFC, NFD, NFKC, NFKD, Replace, Prepend, Lowercase, Strip, StripAccents, ByteLevel");
+          "Sequence, NFC, NFD, NFKC, NFKD, Replace, Prepend, Lowercase, Strip, StripAccents, ByteLevel, "
+          "BertNormalizer, Precompiled");
     }
     steps_.push_back(std::move(s));
   });
@@ -92,6 +99,12 @@ void Normalizer::apply(std::string& text, RegexScratch& scratch) const {
         break;
       case Kind::strip_accents:
         unicode_strip_accents(text);
+        break;
+      case Kind::bert:
+        s.bert.apply(text);
+        break;
+      case Kind::precompiled:
+        s.map.apply(text);
         break;
       case Kind::byte_level: {
         std::string out;

@@ -86,10 +86,16 @@ void PreTokenizer::add(const Json& c) {
   } else if (type == "Punctuation") {
     s.kind = Kind::punctuation;
     s.cut = cut_from_name(field_string(c, "behavior", "Isolated"), "pre_tokenizer Punctuation");
+  } else if (type == "BertPreTokenizer") {  // two steps: words between spaces, punctuation apart
+    s.kind = Kind::whitespace_split;
+    s.cut = SplitBehavior::removed;
+    steps_.push_back(s);
+    s.kind = Kind::punctuation;
+    s.cut = SplitBehavior::isolated;
   } else {
     unknown_component("pre_tokenizer", type,
                       "Sequence, ByteLevel, Split, Metaspace, Whitespace, WhitespaceSplit, Digits, Punctuation, "
-                      "CharDelimiterSplit");
+                      "CharDelimiterSplit, BertPreTokenizer");
   }
   steps_.push_back(std::move(s));
 }
@@ -264,7 +270,7 @@ void PreTokenizer::step(size_t i, std::string_view text, TextPlace place, Run& r
     case Kind::digits:
       return cut_class(i, text, place, run, unicode_is_number);
     case Kind::punctuation:
-      return cut_class(i, text, place, run, unicode_is_punct);
+      return cut_class(i, text, place, run, unicode8_is_punct);
   }
 }
 

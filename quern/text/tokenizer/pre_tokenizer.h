@@ -1,7 +1,7 @@
 // The pre-tokenizer of tokenizer.json: splits a text into pieces that are encoded separately. Steps are chained by
 // calls: a piece passes through all of them before the next is found, so no list of pieces is built. Supported:
 // ByteLevel, Split (every behavior, also inverted), Metaspace, Whitespace, WhitespaceSplit, Digits, Punctuation,
-// CharDelimiterSplit, Sequence. When the last rewrite is ByteLevel's, pieces leave as raw bytes (see emits_bytes).
+// CharDelimiterSplit, BertPreTokenizer, Sequence. When the last rewrite is ByteLevel's, pieces leave as raw bytes (see emits_bytes).
 #pragma once
 #include <string>
 #include <string_view>

@@ -21,16 +21,21 @@ namespace {
 
 struct Scratch {
   BpeScratch bpe;
+  UnigramScratch unigram;
   PreScratch pre;
   std::string normal;
 };
 
 struct ModelSink : PieceSink {
-  const Bpe& bpe;
-  BpeScratch& scratch;
+  const TokenizerFile& file;
+  Scratch& scratch;
   std::vector<int32_t>& out;
-  ModelSink(const Bpe& b, BpeScratch& s, std::vector<int32_t>& o) : bpe(b), scratch(s), out(o) {}
-  void piece(std::string_view t) override { bpe.encode(t, scratch, out); }
+  ModelSink(const TokenizerFile& f, Scratch& s, std::vector<int32_t>& o) : file(f), scratch(s), out(o) {}
+  void piece(std::string_view t) override {
+    if (file.kind == TokenModel::word_piece) return file.words.encode(file.bpe.vocab, t, out);
+    if (file.kind == TokenModel::unigram) return file.unigram.encode(file.bpe.vocab, t, scratch.unigram, out);
+    file.bpe.encode(t, scratch.bpe, out);
+  }
 };
 
 }  // namespace
@@ -104,7 +109,11 @@ Tokenizer::Impl::Impl(TokenizerFile f) : file(std::move(f)) {
   pre = PreTokenizer(part("pre_tokenizer"));
   post = PostProcessor(part("post_processor"));
   decoder = Decoder(part("decoder"));
-  file.bpe.finish(pre.emits_bytes() ? PieceText::raw_bytes : PieceText::utf8);
+  if (file.kind == TokenModel::bpe) file.bpe.finish(pre.emits_bytes() ? PieceText::raw_bytes : PieceText::utf8);
+  if (file.kind == TokenModel::word_piece) file.words.finish(file.bpe.vocab);
+  if (file.kind == TokenModel::unigram) file.unigram.finish(file.bpe.vocab);
+  if (file.kind != TokenModel::bpe && pre.emits_bytes())
+    fail("tokenizer.json: pre_tokenizer ByteLevel goes with BPE models only");
   end = file.bpe.vocab.end();
   check_added();
   std::vector<std::pair<std::string, size_t>> plain, normal;
@@ -136,7 +145,7 @@ void Tokenizer::Impl::encode_normalized(std::string_view text, TextPlace place, 
 
 void Tokenizer::Impl::encode(std::string_view text, const EncodeOptions& o, Scratch& s,
                              std::vector<int32_t>& out) const {
-  ModelSink sink(file.bpe, s.bpe, out);
+  ModelSink sink(file, s, out);
   auto plain = [&](size_t b, size_t e) {
     std::string_view part = text.substr(b, e - b);
     // Normalizing moves offsets: where one lies, no special token is found by its normalized spelling.
@@ -171,11 +180,13 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   bool folder = fs::is_directory(path);
   fs::path file = folder ? path / "tokenizer.json" : path;
-  if (folder && !fs::exists(file)) fail("{}: no tokenizer.json in this folder", path.string());
-  auto impl = std::make_shared<Impl>(read_tokenizer_json(file));
-  fs::path config = file.parent_path() / "tokenizer_config.json";
+  const fs::path config = file.parent_path() / "tokenizer_config.json";
+  const Json c = fs::exists(config) ? Json::read(config) : Json::object();
+  const bool old = folder && !fs::exists(file);
+  if (old && !fs::exists(path / "vocab.txt"))
+    fail("{}: no tokenizer.json (or vocab.txt) in this folder", path.string());
+  auto impl = std::make_shared<Impl>(old ? read_vocab_txt(path / "vocab.txt", c) : read_tokenizer_json(file));
   if (fs::exists(config)) {
-    Json c = Json::read(config);
     auto id = [&](const char* key) -> int32_t {
       const Json* t = c.find(key);
       if (t && t->is_object()) t = t->find("content");
@@ -192,12 +203,13 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
   if (size_t at = utf8_error(text); at != std::string_view::npos)
     fail("text to encode: not valid UTF-8 at byte {}", at);
   std::vector<int32_t> out;
-  if (options.add_special_tokens) out = impl_->post.before;
+  if (options.add_special_tokens) out = impl_->post.before();
   // Not given back when an Error passes: its state would not matter, but there is no need to think about it.
   auto scratch = impl_->borrow();
   impl_->encode(text, options, *scratch, out);
   impl_->give_back(std::move(scratch));
-  if (options.add_special_tokens) out.insert(out.end(), impl_->post.after.begin(), impl_->post.after.end());
+  if (options.add_special_tokens)
+    for (int32_t id : impl_->post.after()) out.push_back(id);
   return out;
 }
 
@@ -239,6 +251,13 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, SpecialTokens specia
 
 int32_t Tokenizer::vocab_size() const { return impl_->end; }
 int32_t Tokenizer::token_to_id(std::string_view token) const { return impl_->find(token); }
+TokenSequence Tokenizer::with_specials(std::span<const int32_t> a) const {
+  return impl_->post.wrap(impl_->post.single, a, {});
+}
+TokenSequence Tokenizer::with_specials(std::span<const int32_t> a, std::span<const int32_t> b) const {
+  if (impl_->post.pair.empty()) fail("tokenizer.json: its post_processor has no form for pairs of texts");
+  return impl_->post.wrap(impl_->post.pair, a, b);
+}
 std::string Tokenizer::id_to_token(int32_t id) const { return std::string(impl_->token(id)); }
 bool Tokenizer::is_special(int32_t id) const { return impl_->special(id); }
 

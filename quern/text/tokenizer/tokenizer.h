@@ -1,5 +1,5 @@
-// A tokenizer as described by its tokenizer.json (Hugging Face `tokenizers`, BPE models): text to ids and back,
-// identical to the reference. Text → added tokens → normalizer → pre-tokenizer → BPE → post-processor; ids → decoder →
+// A tokenizer as described by its tokenizer.json (Hugging Face `tokenizers`: BPE, WordPiece, Unigram): text to ids and back,
+// identical to the reference. Text → added tokens → normalizer → pre-tokenizer → model → post-processor; ids → decoder →
 // text. Const methods may be called from many threads. Copies share everything. Cost: tens of MB/s per core on
 // ordinary text.
 #pragma once
@@ -25,9 +25,14 @@ struct SpecialIds {  // -1: none
   int32_t bos = -1, eos = -1, pad = -1;
 };
 
+struct TokenSequence {
+  std::vector<int32_t> ids, types;  // types: 0 for the first text, 1 for the second, as the file says
+};
+
 class Tokenizer {
  public:
-  // A folder with tokenizer.json (and tokenizer_config.json, for bos and eos), or the path of a tokenizer.json.
+  // A folder with tokenizer.json or BERT's vocab.txt (and tokenizer_config.json, for bos and eos), or the path of a
+  // tokenizer.json.
   static Tokenizer load(const std::filesystem::path& path);
   static Tokenizer from_json(std::string_view tokenizer_json, SpecialIds ids = {});
 
@@ -35,6 +40,10 @@ class Tokenizer {
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
   // Ids that no token has (padding rows of the embedding) give nothing, as in the reference.
   std::string decode(std::span<const int32_t> ids, SpecialTokens specials = SpecialTokens::keep) const;
+
+  // One text's ids, or two texts', with the special tokens around and between them.
+  TokenSequence with_specials(std::span<const int32_t> a) const;
+  TokenSequence with_specials(std::span<const int32_t> a, std::span<const int32_t> b) const;
 
   int32_t vocab_size() const;                         // one past the highest id, added tokens included
   int32_t token_to_id(std::string_view token) const;  // -1 when there is none

@@ -49,6 +49,31 @@ struct Reader {
     have_vocab = true;
   }
 
+  // [token, log probability] by id.
+  void read_scored_vocab(od::array vocab) {
+    std::string token;
+    for (auto item : vocab) {
+      od::array pair = get(item.get_array(), "model.vocab: an entry");
+      double score = 0;
+      int n = 0;
+      for (auto part : pair) {
+        std::string_view s;
+        if (n == 0) {
+          if (auto e = part.get_string().get(s)) bad("model.vocab: a token", e);
+          token.assign(s);
+        } else if (auto e = part.get_double().get(score)) {
+          bad(fmt::format("model.vocab: score of '{}'", token), e);
+        }
+        ++n;
+      }
+      if (n != 2) fail("tokenizer.json: model.vocab: an entry has {} parts, expected a token and its score", n);
+      f.bpe.vocab.add(token, static_cast<int64_t>(f.unigram.scores.size()));
+      f.unigram.scores.push_back(score);
+    }
+    f.bpe.vocab.finish();
+    have_vocab = true;
+  }
+
   // Merges are looked up in groups, so that the misses of one group overlap.
   struct Pending {
     uint32_t at, left, right;
@@ -141,9 +166,13 @@ struct Reader {
         if (merges_pass) continue;
         if (auto e = field.value().get(v)) bad("model.vocab", e);
         od::json_type type = get(v.type(), "model.vocab");
-        if (type != od::json_type::object)
-          fail("tokenizer.json: model.vocab must be an object of token → id (BPE); other models are not supported");
-        read_vocab(get(v.get_object(), "model.vocab"));
+        if (type == od::json_type::array) {
+          read_scored_vocab(get(v.get_array(), "model.vocab"));
+        } else if (type == od::json_type::object) {
+          read_vocab(get(v.get_object(), "model.vocab"));
+        } else {
+          fail("tokenizer.json: model.vocab must be an object of token → id, or a list of [token, score] (Unigram)");
+        }
       } else if (key == "merges") {
         // Nearly every file has them last. Before the vocabulary or the options they are left for a second walk.
         bool ready = have_vocab && f.model_rest.find("continuing_subword_prefix");
@@ -170,8 +199,28 @@ struct Reader {
       const Json* v = m.find(key);
       return v && !v->is_null() && v->as_bool(key);
     };
-    if (std::string type = text_of("type"); !type.empty() && type != "BPE")
-      fail("tokenizer.json: model of type '{}' is not supported; known types: BPE", type);
+    const bool scored = !f.unigram.scores.empty();
+    // Files of before the field was written: only Unigram's vocabulary is a list.
+    const std::string type = m.find("type") ? text_of("type") : scored ? "Unigram" : "BPE";
+    if (type != "BPE" && type != "WordPiece" && type != "Unigram")
+      fail("tokenizer.json: model of type '{}' is not supported; known types: BPE, WordPiece, Unigram", type);
+    if (have_vocab && scored != (type == "Unigram"))
+      fail("tokenizer.json: model.vocab of type {} must be {}", type,
+           scored ? "an object of token → id" : "a list of [token, score]");
+    if (type == "WordPiece") {
+      f.kind = TokenModel::word_piece;
+      f.words.unk_token = text_of("unk_token");
+      if (m.find("continuing_subword_prefix")) f.words.prefix = text_of("continuing_subword_prefix");
+      if (const Json* n = m.find("max_input_chars_per_word"))
+        f.words.max_characters = n->as_int("max_input_chars_per_word");
+      return;
+    }
+    if (type == "Unigram") {
+      f.kind = TokenModel::unigram;
+      if (const Json* id = m.find("unk_id"); id && !id->is_null()) f.unigram.unk_id = id->as_int("unk_id");
+      f.unigram.byte_fallback = flag("byte_fallback");
+      return;
+    }
     if (const Json* d = m.find("dropout"); d && !d->is_null() && d->as_double("dropout") != 0)
       fail("tokenizer.json: model.dropout is {}: random encodings are not supported, set it to null", d->as_double());
     auto& o = f.bpe.options;
@@ -275,7 +324,8 @@ TokenizerFile read_tokenizer_json(const std::filesystem::path& file) {
 std::string write_tokenizer_json(const TokenizerFile& f) {
   Json model = f.model_rest;
   if (model.is_null()) model = Json::object();
-  model.set("type", "BPE");
+  const char* const kNames[] = {"BPE", "WordPiece", "Unigram"};
+  model.set("type", kNames[static_cast<size_t>(f.kind)]);
   std::string out = "{";
   for (const auto& [key, value] : f.rest.as_object()) {
     out += fmt::format("{}:{},", Json(key).dump(), value.dump());
@@ -295,14 +345,22 @@ std::string write_tokenizer_json(const TokenizerFile& f) {
   }
   std::string head = model.dump();
   head.pop_back();
-  out += "],\"model\":" + head + ",\"vocab\":{";
   const Vocab& v = f.bpe.vocab;
   bool first = true;
+  if (f.kind == TokenModel::unigram) {
+    out += "],\"model\":" + head + ",\"vocab\":[";
+    for (int32_t id = 0; id < v.end(); ++id)
+      out += fmt::format("{}\n[{},{}]", id ? "," : "", Json(v.token(id)).dump(),
+                         Json(f.unigram.scores[static_cast<size_t>(id)]).dump());
+    return out + "]}}\n";
+  }
+  out += "],\"model\":" + head + ",\"vocab\":{";
   for (int32_t id = 0; id < v.end(); ++id) {
     if (!v.has(id)) continue;
     out += fmt::format("{}\n{}:{}", first ? "" : ",", Json(v.token(id)).dump(), id);
     first = false;
   }
+  if (f.kind == TokenModel::word_piece) return out + "}}}\n";
   out += "},\"merges\":[";
   first = true;
   for (const Bpe::Merge& m : f.bpe.merges()) {

@@ -113,6 +113,25 @@ TEST_P(Golden, RandomIdsDecodeAsInTheReferenceAndAsAStream) {
   }
 }
 
+// Every code point, 256 at a time, between two letters.
+TEST(GoldenCharacters, AreThoseOfTheReference) {
+  const Tokenizer t = Tokenizer::load(kData / "bert.json");
+  const std::string raw = read_file(kData / "bert_characters.hashes");
+  for (char32_t block = 0; block < 0x110000; block += 256) {
+    std::string text;
+    for (char32_t c = block; c < block + 256; ++c) {
+      if (c >= 0xD800 && c < 0xE000) continue;
+      text += c > block ? " b" : "b";
+      utf8_append(text, c);
+      text += 'c';
+    }
+    const std::vector<int32_t> ids = t.encode(text);
+    uint32_t want;
+    std::memcpy(&want, raw.data() + block / 256 * 4, 4);
+    EXPECT_EQ(fnv32(ids.data(), ids.size() * 4), want) << fmt::format("U+{:04X} …", static_cast<uint32_t>(block));
+  }
+}
+
 // What is written loads again and encodes the same.
 TEST_P(Golden, SaveAndLoad) {
   auto file = std::filesystem::path(testing::TempDir()) / (std::string("quern_") + GetParam() + ".json");
@@ -127,7 +146,8 @@ TEST_P(Golden, SaveAndLoad) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Golden,
-                         testing::Values("gemma", "mistral", "metaspace", "llama", "qwen", "neox", "misc"),
+                         testing::Values("gemma", "mistral", "metaspace", "llama", "qwen", "neox", "misc", "bert",
+                                         "cased", "unigram"),
                          [](const auto& p) { return std::string(p.param); });
 
 }  // namespace

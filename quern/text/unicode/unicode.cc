@@ -136,6 +136,26 @@ bool unicode_is_punct(char32_t cp) {
   auto c = category(cp);
   return c >= UTF8PROC_CATEGORY_PC && c <= UTF8PROC_CATEGORY_PO;
 }
+bool unicode_is_nonspacing(char32_t cp) { return category(cp) == UTF8PROC_CATEGORY_MN; }
+bool unicode_is_other(char32_t cp) {
+  auto c = category(cp);
+  return c == UTF8PROC_CATEGORY_CC || c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CO;
+}
+
+size_t unicode_grapheme_end(std::string_view text, size_t from) {
+  Utf8Char last = utf8_at(text, from);
+  utf8proc_int32_t state = 0;
+  size_t at = from + last.len;
+  for (; at < text.size(); at += last.len) {
+    const Utf8Char next = utf8_at(text, at);
+    if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(last.cp),
+                                         static_cast<utf8proc_int32_t>(next.cp), &state))
+      break;
+    last = next;
+  }
+  return at;
+}
+
 bool unicode_is_word(char32_t cp) {
   auto c = category(cp);
   if ((c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO) || is_mark(c)) return true;

@@ -2,14 +2,15 @@
 reference makes of 10,000 fuzzed strings and 2,000 random id sequences (as 32-bit hashes) to quern/text/tokenizer/testdata/.
 
     python tools/oracles/text/make_tokenizers.py            # hashes of the committed tokenizers
-    python tools/oracles/text/make_tokenizers.py --train    # new tokenizers: training breaks ties differently every time
+    python tools/oracles/text/make_tokenizers.py --train [NAME...]  # new tokenizers: training breaks ties differently every time
 """
+import base64
 import json
 import struct
 import sys
 from pathlib import Path
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from corpus import corpus
 from fuzz_strings import FRAGMENTS, RANGES, SplitMix, fnv32, fuzz_string
@@ -141,6 +142,76 @@ def misc():
     return t
 
 
+BERT_SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def word_piece(size, normalizer):
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=30))
+    t.normalizer = normalizer
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.decoder = decoders.WordPiece()
+    t.train_from_iterator(corpus(), trainers.WordPieceTrainer(vocab_size=size, special_tokens=BERT_SPECIALS, limit_alphabet=180, show_progress=False))
+    return t
+
+
+def bert():
+    """Uncased, as MiniLM has it."""
+    t = word_piece(1200, normalizers.BertNormalizer())
+    t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    return t
+
+
+def cased():
+    t = word_piece(1000, normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=True, lowercase=False))
+    t.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    t.decoder = decoders.WordPiece(cleanup=False)
+    return t
+
+
+def small_charsmap():
+    """SentencePiece's compiled rewriting, of a few rules of each length."""
+    import io
+    import sentencepiece
+    import tempfile
+    rules = {"\u00a0": " ", "\u3000": " ", "\t": " ", "\ufb01": "fi", "\u2026": "...", "\uff21": "A", "e\u0301": "\u00e9", "E": "e", "E\u0301": "\u00e9", "\u0301": "", "\U0001f600": ":)",
+             "\u200d": "", "\u0915": "k", "\u00df": "ss", "\u1106\u1162": "\ub9e4"}
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv") as f:
+        f.write("".join("%s\t%s\n" % (" ".join(f"{ord(c):X}" for c in a), " ".join(f"{ord(c):X}" for c in b)) for a, b in rules.items()))
+        f.flush()
+        out = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(corpus()), model_writer=out, vocab_size=400, normalization_rule_tsv=f.name, minloglevel=2)
+    from sentencepiece import sentencepiece_model_pb2
+    m = sentencepiece_model_pb2.ModelProto()
+    m.ParseFromString(out.getvalue())
+    return base64.b64encode(m.normalizer_spec.precompiled_charsmap).decode()
+
+
+def unigram():
+    """As DeBERTa-v3 has it, behind SentencePiece's map of characters."""
+    t = Tokenizer(models.Unigram())
+    t.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    t.train_from_iterator(corpus(), trainers.UnigramTrainer(vocab_size=1100, special_tokens=BERT_SPECIALS, unk_token="[UNK]", show_progress=False))
+    t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    t.decoder = decoders.Metaspace(prepend_scheme="always")
+    j = json.loads(t.to_str())
+    # Characters of some scripts stay unknown.
+    j["model"]["vocab"] = [p for p in j["model"]["vocab"] if not any("\u0600" <= c <= "\u06ff" or c == "z" for c in p[0])]
+    j["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Precompiled", "precompiled_charsmap": small_charsmap()},
+                                                           {"type": "Replace", "pattern": {"Regex": r"\s{2,}|[\n\r\t]"}, "content": " "}, {"type": "NFC"},
+                                                           {"type": "Strip", "strip_left": False, "strip_right": True}]}
+    return Tokenizer.from_str(json.dumps(j))
+
+
+def every_character():
+    """What the uncased tokenizer makes of every code point, 256 at a time: a mark that goes leaves "bc", punctuation stands alone."""
+    t = Tokenizer.from_file(str(OUT / "bert.json"))
+    hashes = []
+    for block in range(0, 0x110000, 256):
+        ids = t.encode(" ".join(f"b{chr(c)}c" for c in range(block, block + 256) if not 0xD800 <= c < 0xE000)).ids
+        hashes.append(fnv32(struct.pack(f"<{len(ids)}i", *ids)))
+    (OUT / "bert_characters.hashes").write_bytes(struct.pack(f"<{len(hashes)}I", *hashes))
+
+
 def record(name):
     t = Tokenizer.from_file(str(OUT / f"{name}.json"))  # what a reader of the file would see
     ids_hash, text_hash, random_hash = [], [], []
@@ -161,7 +232,9 @@ def record(name):
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "fuzz.json").write_text(json.dumps({"fragments": FRAGMENTS, "ranges": RANGES}, ensure_ascii=True))
-    for make in [gemma, mistral, metaspace, llama, qwen, neox, misc]:
-        if "--train" in sys.argv:
+    chosen = sys.argv[sys.argv.index("--train") + 1 :] if "--train" in sys.argv else []
+    for make in [gemma, mistral, metaspace, llama, qwen, neox, misc, bert, cased, unigram]:
+        if "--train" in sys.argv and (not chosen or make.__name__ in chosen):
             make().save(str(OUT / f"{make.__name__}.json"), pretty=False)
         record(make.__name__)
+    every_character()

@@ -1,0 +1,114 @@
+// Encoders from outside: quern embed, a column of scores in a corpus, and hybrid retrieval.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "quern/tensor/tensor.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+std::string model(const char* name) { return fmt::format("{}/quern/encoders/testdata/{}", QUERN_SOURCE_DIR, name); }
+
+std::vector<Json> lines_of(const std::string& text) {
+  std::vector<Json> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(Json::parse(line));
+  return out;
+}
+
+TEST(CliEncoder, EmbedPrintsOrWritesRows) {
+  ScratchFolder d;
+  write_file(d / "texts", "The mill grinds the grain.\nnaïve\n");
+  Ran r = shell(fmt::format("quern embed {} {}", model("bert-mean"), d / "texts"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const std::vector<Json> printed = lines_of(r.out);
+  ASSERT_EQ(printed.size(), 2u);
+  r = shell(fmt::format("quern embed {} - --out {} < {}", model("bert-mean"), d / "rows.npy", d / "texts"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Tensor rows = load_npy(d / "rows.npy");
+  ASSERT_EQ(rows.shape(), (Shape{2, 32}));
+  for (int64_t i = 0; i < 2; ++i) {
+    double square = 0;
+    for (int64_t k = 0; k < 32; ++k) {
+      const double x = rows.item(i * 32 + k);
+      EXPECT_NEAR(printed[static_cast<size_t>(i)].as_array()[static_cast<size_t>(k)].as_double(), x, 1e-6);
+      square += x * x;
+    }
+    EXPECT_NEAR(square, 1, 1e-5);
+  }
+  r = shell(fmt::format("printf '\"a\\\\nb\"\\n{{\"text\": \"c\"}}\\n' | quern embed {} --jsonl --encoder-quant q8a8",
+                        model("bert-mean")));
+  EXPECT_EQ(lines_of(r.out).size(), 2u) << r.err;
+}
+
+TEST(CliEncoder, EmbedScoresTextsAndPairs) {
+  Ran r = shell(fmt::format("printf 'the mill\\nthe oven\\n' | quern embed {} --scores", model("deberta-v3")));
+  ASSERT_EQ(r.code, 0) << r.err;
+  for (const Json& line : lines_of(r.out)) {
+    double sum = 0;
+    for (const auto& [label, p] : line.as_object()) sum += p.as_double();
+    EXPECT_NEAR(sum, 1, 1e-5);
+    EXPECT_EQ(line.as_object().size(), 3u);
+  }
+  r = shell(fmt::format("printf 'mill\\tthe mill\\nmill\\toven\\n' | quern embed {} --scores", model("bert-rerank")));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(lines_of(r.out).size(), 2u);
+  r = shell(fmt::format("printf 'mill\\tthe mill\\noven\\n' | quern embed {} --scores", model("bert-rerank")));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("line 2 is a single text"), r.err.npos) << r.err;
+  r = shell(fmt::format("echo a | quern embed {} --scores", model("bert-mean")));
+  EXPECT_NE(r.err.find("no head for classification"), r.err.npos) << r.err;
+  EXPECT_EQ(shell(fmt::format("echo a | quern embed {} --encoder-quant q3", model("bert-mean"))).code, 2);
+  EXPECT_EQ(shell(fmt::format("echo a | quern embed {} --role poet", model("bert-mean"))).code, 2);
+}
+
+TEST(CliEncoder, CorpusScoreAddsAColumn) {
+  ScratchFolder d;
+  write_file(d / "in.jsonl", "{\"id\": 1, \"text\": \"the mill\"}\n{\"text\": \"the oven\", \"id\": 2}\n");
+  const std::string score = fmt::format("quern corpus score {} --out - --model ", d / "in.jsonl");
+  Ran r = shell(score + model("bert-rerank"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const std::vector<Json> one = lines_of(r.out);
+  ASSERT_EQ(one.size(), 2u);
+  EXPECT_EQ(one[1].at("id").as_int(), 2);
+  EXPECT_EQ(one[0].at("text").as_string(), "the mill");
+  EXPECT_GT(one[0].at("score").as_double(), 0);
+  r = shell(score + model("deberta-v3") + " --column quality");
+  const double second = lines_of(r.out)[0].at("quality").at("LABEL_1").as_double();
+  r = shell(score + model("deberta-v3") + " --label LABEL_1 --column quality");
+  EXPECT_EQ(lines_of(r.out)[0].at("quality").as_double(), second);
+  EXPECT_EQ(shell(score + model("deberta-v3") + " --label good").code, 2);
+  r = shell(score + model("deberta-v3") + " --column id");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("has a member 'id' already"), r.err.npos) << r.err;
+}
+
+TEST(CliEncoder, RecallIsHybrid) {
+  ScratchFolder d;
+  ASSERT_EQ(shell(fmt::format("mkdir {}", d / "docs")).code, 0);
+  write_file(d / "docs/a.md", "Mara took the lantern to the mill.");
+  write_file(d / "docs/b.md", "Bread is baked in the oven.");
+  const std::string with = fmt::format(" --db {} --encoder {}", d / "db", model("bert-mean"));
+  Ran r = shell(fmt::format("quern recall index {}{}", d / "docs", with));
+  ASSERT_EQ(r.code, 0) << r.err;
+  r = shell("quern recall query zzz --json" + with);  // in no text: only vectors find something
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("chunks").as_array().size(), 2u);
+  r = shell("quern recall query 'Bread is baked in the oven.' -k 1 --json" + with);
+  EXPECT_TRUE(Json::parse(r.out).at("chunks").as_array()[0].at("path").as_string().ends_with("b.md"));
+  r = shell(fmt::format("quern recall query zzz --db {} --json", d / "db"));
+  EXPECT_EQ(Json::parse(r.out).at("fallback").as_string(), "none");
+  EXPECT_NE(r.err.find("this index has vectors"), r.err.npos) << r.err;
+  r = shell(fmt::format("quern recall query a --db {} --encoder {}", d / "db", model("modernbert-cls")));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("fingerprint"), r.err.npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern
