@@ -24,6 +24,8 @@ class AdapterSites : public nn::LowRankSource {
   // A PEFT folder. Throws Error where it does not fit, and where more of it than
   // low-rank paths would have to be applied (merges).
   std::shared_ptr<const nn::AdapterPaths> read(const std::filesystem::path& folder, const Model& model) const;
+  // One of random numbers, beside every matrix: for measurements.
+  std::shared_ptr<const nn::AdapterPaths> drawn(int64_t rank, uint64_t seed, DType as) const;
   // Whether read() may take it: the weights stay as they are.
   static bool only_beside(const std::filesystem::path& folder);
 
