@@ -63,7 +63,7 @@ def run(logits, ids, mask, reference, kind, smoothing, beta):
 def main(out):
     out = pathlib.Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(11)
+    torch.manual_seed(1)
     rows = 2 * PAIRS
     ids = torch.randint(0, WORDS, (rows, LENGTH))
     mask = torch.zeros_like(ids)
