@@ -124,6 +124,7 @@ class Tape {
 
   // Which rows of this pass have low-rank paths of their own beside the weights; null: none. For inference.
   const nn::BatchAdapters* adapters = nullptr;
+  bool bare = false;  // low-rank paths stand aside: the frozen model alone
 
   // Runs body without keeping its intermediate values and runs it again during backward (less memory, more time).
   // body must be a pure function of its inputs, parameters and counter-based random numbers.

@@ -35,7 +35,9 @@ class LowRank {
   static LowRank at_site(size_t site, int64_t n);
 
   bool defined() const { return pair_ != nullptr || n_ > 0; }
-  bool acts(const grad::Tape& tape) const { return pair_ || (n_ > 0 && tape.adapters); }  // does any row have a path?
+  bool acts(const grad::Tape& tape) const {  // does any row have a path?
+    return !tape.bare && (pair_ || (n_ > 0 && tape.adapters));
+  }
   const LowRankPair& pair() const { return *pair_; }
   int64_t n() const { return pair_ ? pair_->b_NR.shape[0] : n_; }
   // y + s·(x·Aᵀ)·Bᵀ in the buffer of y, which nobody else may read: columns begin … begin + N. Undefined: y.

@@ -2,6 +2,7 @@
 // beside fifteen sequences with other adapters; and a prefix cache that keeps them apart.
 #include <gtest/gtest.h>
 
+#include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 #include "quern/kernels/cpu/products.h"
 #include "quern/models/adapter_sites.h"

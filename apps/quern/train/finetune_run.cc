@@ -10,6 +10,7 @@
 #include "quern/models/checkpoint.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/text/chat/chat_prompt.h"
+#include "quern/train/preference/preference_source.h"
 #include "quern/train/report/report.h"
 
 namespace quern::cli {
@@ -81,7 +82,8 @@ void train(const FinetuneJob& job, comm::Communicator& comm, FinetuneResult& res
     fmt::print(stderr, "{}\n", s);
   };
   const std::filesystem::path run = job.out / "run";
-  train::Trainer t(job.recipe, nn::builtin_registry(), comm, {.out = run, .resume = job.resume, .say = say});
+  train::Trainer t(job.recipe, nn::builtin_registry(), comm,
+                   train::with_preferences({.out = run, .resume = job.resume, .say = say}));
   fmt::print(stderr, "{}", t.describe());
   const SampleAnswers samples(job, t.model());
   BestLoss loss;
