@@ -30,14 +30,18 @@ std::shared_ptr<const nn::AdapterPaths> AdapterSites::read(const std::filesystem
   paths->id = ++last_id;
   for (const Site& site : sites_) {
     const nn::LowRank path = adapter.find_shared(site.names, site.n, site.k);
-    paths->at.push_back(path.defined() ? path.pair().factors : kernels::LowRankFactors());
-    if (path.defined()) paths->bytes += path.pair().factors.bytes();
+    kernels::LowRankFactors& at = paths->at.emplace_back();
+    if (!path.defined()) continue;
+    const nn::LowRankPair& pair = path.pair();
+    at = factors_ == DType::f32 ? pair.factors
+                                : kernels::LowRankFactors::pack(pair.a_RK.value, pair.b_NR.value, pair.scale, factors_);
+    paths->bytes += at.bytes();
   }
   adapter.finish();
   return paths;
 }
 
-std::shared_ptr<const nn::AdapterPaths> AdapterSites::drawn(int64_t rank, uint64_t seed, DType as) const {
+std::shared_ptr<const nn::AdapterPaths> AdapterSites::drawn(int64_t rank, uint64_t seed) const {
   auto paths = std::make_shared<nn::AdapterPaths>();
   paths->id = ++last_id;
   Rng random(seed);
@@ -48,7 +52,7 @@ std::shared_ptr<const nn::AdapterPaths> AdapterSites::drawn(int64_t rank, uint64
   };
   for (const Site& site : sites_) {
     const Tensor a = matrix({rank, site.k});
-    paths->at.push_back(kernels::LowRankFactors::pack(a, matrix({site.n, rank}), 1, as));
+    paths->at.push_back(kernels::LowRankFactors::pack(a, matrix({site.n, rank}), 1, factors_));
     paths->bytes += paths->at.back().bytes();
   }
   return paths;

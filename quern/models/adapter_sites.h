@@ -18,6 +18,8 @@ namespace quern::models {
 
 class AdapterSites : public nn::LowRankSource {
  public:
+  // factors: how adapters are kept, f32 or bf16.
+  explicit AdapterSites(DType factors = DType::f32) : factors_(factors) {}
   nn::LowRank find(const std::string& matrix, int64_t n, int64_t k) override { return find_shared({matrix}, n, k); }
   nn::LowRank find_shared(const std::vector<std::string>& names, int64_t n, int64_t k) override;
 
@@ -25,7 +27,7 @@ class AdapterSites : public nn::LowRankSource {
   // low-rank paths would have to be applied (merges).
   std::shared_ptr<const nn::AdapterPaths> read(const std::filesystem::path& folder, const Model& model) const;
   // One of random numbers, beside every matrix: for measurements.
-  std::shared_ptr<const nn::AdapterPaths> drawn(int64_t rank, uint64_t seed, DType as) const;
+  std::shared_ptr<const nn::AdapterPaths> drawn(int64_t rank, uint64_t seed) const;
   // Whether read() may take it: the weights stay as they are.
   static bool only_beside(const std::filesystem::path& folder);
 
@@ -34,6 +36,7 @@ class AdapterSites : public nn::LowRankSource {
     std::vector<std::string> names;
     int64_t n, k;
   };
+  DType factors_;
   std::vector<Site> sites_;
 };
 

@@ -25,7 +25,8 @@ struct Based {
       : adapter(fs::path(QUERN_SOURCE_DIR) / "tests" / "goldens" / "adapters" / name), base([&] {
           std::string text = read_file(adapter / "base.txt");
           return text.substr(0, text.find('\n'));
-        }()) {
+        }()),
+        sites(format == WeightFormat::f32 ? DType::f32 : DType::bf16) {
     models::LoadOptions o{.paths = &sites};
     if (format != WeightFormat::f32) o.scheme = kernels::QuantFormat(format);
     model = models::load_model(nn::builtin_registry(), base.folder, o);
@@ -37,7 +38,7 @@ struct Based {
 Tensor middle_logits(Based& b, const nn::ChosenAdapters& chosen, int64_t n) {
   std::vector<int32_t> ids;
   for (int i = 0; i < 3; ++i) ids.insert(ids.end(), b.base.tokens.begin(), b.base.tokens.begin() + n);
-  const nn::ChosenAdapters other = {{b.sites.drawn(3, 5, DType::f32)}};
+  const nn::ChosenAdapters other = {{b.sites.drawn(3, 5)}};
   nn::BatchAdapters rows;
   rows.add(n, other), rows.add(n, chosen), rows.add(n, {});
   grad::Tape tape(grad::Tape::inference);
@@ -85,7 +86,7 @@ TEST_P(RowAdapters, ExactRowsHaveTheSameBitsAloneAndBesideFifteenOthers) {
     std::vector<nn::ChosenAdapters> others;
     for (uint64_t i = 0; i < 15; ++i)
       others.push_back(i % 5 == 4 ? nn::ChosenAdapters{}
-                                  : nn::ChosenAdapters{{b.sites.drawn(1 + static_cast<int64_t>(i), i, DType::f32)}});
+                                  : nn::ChosenAdapters{{b.sites.drawn(1 + static_cast<int64_t>(i), i)}});
     const infer::EngineOptions o{.kv = DType::bf16, .chunk = 64, .max_sequences = 16, .exact = true};
     for (const nn::ChosenAdapters& own : {b.golden(), b.golden(0.25F), nn::ChosenAdapters{}}) {
       const infer::Request r = request(7, 70, own, *b.model);

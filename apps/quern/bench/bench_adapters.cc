@@ -71,7 +71,7 @@ int bench_adapters(const ModelBenchOptions& o, int64_t rank) {
   if (rank < 1 || rank > 4096) throw UsageError("quern bench: expected --rank of 1 to 4096");
   const std::vector<int64_t> batches = whole_numbers(o.batches, "--batch", {16}),
                              depths = whole_numbers(o.depths, "--depth", {512});
-  models::AdapterSites sites;
+  models::AdapterSites sites(o.scheme == "f32" ? DType::f32 : DType::bf16);  // as quern serve keeps them
   models::LoadOptions load = options_of(o.scheme);
   load.paths = &sites;
   const auto model = o.dir.empty() ? random_model(o.shape, o.scheme, &sites) : load_for_inference(o.dir, load);
@@ -83,7 +83,7 @@ int bench_adapters(const ModelBenchOptions& o, int64_t rank) {
         bench.states.push_back(state_at(*model, depth, bench_kv(o), static_cast<uint64_t>(b) << 20));
       for (mixers::SequenceState& s : bench.states) s.reserve(depth + 8 * o.reps + 8), bench.pointers.push_back(&s);
       std::vector<nn::ChosenAdapters> chosen;
-      for (int64_t b = 0; b < batch; ++b) chosen.push_back({{sites.drawn(rank, static_cast<uint64_t>(b), DType::f32)}});
+      for (int64_t b = 0; b < batch; ++b) chosen.push_back({{sites.drawn(rank, static_cast<uint64_t>(b))}});
       std::vector<Choice> choices = {{"one each", {}}, {"one for all", {}}};
       for (const nn::ChosenAdapters& c : chosen) choices[0].rows.add(1, c);
       choices[1].rows.add(batch, chosen[0]);

@@ -106,6 +106,13 @@ struct ServeSettings {
   double max_seconds = 0;
 };
 
+// Beside weights that are rounded themselves, adapters are kept in bf16: they are read for every row.
+DType factors_beside(const Served& what, const models::LoadOptions& options) {
+  const bool packed = packed_formats(what.dir, models::open_checkpoint(what.dir)).has_value();
+  const bool whole = options.scheme ? options.scheme->format == kernels::WeightFormat::f32 : options.dtype == DType::f32;
+  return whole && !packed ? DType::f32 : DType::bf16;
+}
+
 std::string fingerprint_of(const Served& what, const ServeSettings& how) {
   if (how.weights.empty()) return {};
   if (what.adapter.empty()) return models::model_fingerprint(what.dir, how.weights);
@@ -115,7 +122,7 @@ std::string fingerprint_of(const Served& what, const ServeSettings& how) {
 
 std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeSettings& how) {
   models::LoadOptions options = how.load;
-  auto sites = what.adapter.empty() ? std::make_shared<models::AdapterSites>() : nullptr;
+  auto sites = what.adapter.empty() ? std::make_shared<models::AdapterSites>(factors_beside(what, options)) : nullptr;
   options.paths = sites.get();
   if (!what.adapter.empty()) options.adapter = what.adapter, options.adapter_scale = what.scale;
   auto model = load_for_inference(what.dir, options);
