@@ -33,8 +33,9 @@ std::shared_ptr<const nn::AdapterPaths> AdapterSites::read(const std::filesystem
     kernels::LowRankFactors& at = paths->at.emplace_back();
     if (!path.defined()) continue;
     const nn::LowRankPair& pair = path.pair();
-    at = factors_ == DType::f32 ? pair.factors
-                                : kernels::LowRankFactors::pack(pair.a_RK.value, pair.b_NR.value, pair.scale, factors_);
+    at = factors_ == DType::f32
+             ? pair.factors
+             : kernels::LowRankFactors::pack(pair.a_RK.value, pair.b_NR.value, pair.scale, factors_);
     paths->bytes += at.bytes();
   }
   adapter.finish();

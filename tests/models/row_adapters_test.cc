@@ -22,7 +22,8 @@ struct Based {
   std::unique_ptr<models::Model> model;
 
   explicit Based(const std::string& name, WeightFormat format = WeightFormat::f32)
-      : adapter(fs::path(QUERN_SOURCE_DIR) / "tests" / "goldens" / "adapters" / name), base([&] {
+      : adapter(fs::path(QUERN_SOURCE_DIR) / "tests" / "goldens" / "adapters" / name),
+        base([&] {
           std::string text = read_file(adapter / "base.txt");
           return text.substr(0, text.find('\n'));
         }()),

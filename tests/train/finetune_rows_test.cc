@@ -112,7 +112,10 @@ TEST_F(FinetuneFiles, SplitsWithoutALeak) {
   EXPECT_EQ(a.learned.size() + a.held_out.size() + static_cast<size_t>(a.repeated), rows.size());
   EXPECT_EQ(a.held_out[0].where, b.held_out[0].where);
   EXPECT_EQ(train::split_rows(rows, {0.5, 3, 1}).held_out.size(), 3u);
-  EXPECT_NE(message_of([&] { train::split_rows(std::vector{rows[0]}, {0.1, 3, 1}); }).find("at least 2"), std::string::npos);
+  EXPECT_NE(message_of([&] {
+              train::split_rows(std::vector{rows[0]}, {0.1, 3, 1});
+            }).find("at least 2"),
+            std::string::npos);
 }
 
 TEST_F(FinetuneFiles, OnlyAnswersAreLearned) {

@@ -84,8 +84,9 @@ TEST(PreferenceRows, OnlyTheLastAnswersAreLearned) {
                                       "rejected": [{{"role": "assistant", "content": "Answer: 4"}}]}})",
                                   prompt)),
           PromptForm::chat, "x:1"),
-      train::preference_row(Json::parse(R"({"prompt": "What is 1 + 2?", "chosen": " Answer: 3", "rejected": " No."})"),
-                            PromptForm::plain, "x:2")};
+      train::preference_row(
+          Json::parse(R"({"prompt": "What is 1 + 2?", "chosen": " Answer: 3", "rejected": " No."})"),
+          PromptForm::plain, "x:2")};
   const train::FinetuneCounts n = train::write_pair_shards(rows, {tokenizer, chat_template, 256}, prefix);
   EXPECT_EQ(n.rows, 2);
   const train::PreferenceData data(prefix);
@@ -109,7 +110,9 @@ TEST(PreferenceRows, OnlyTheLastAnswersAreLearned) {
   EXPECT_EQ(plain.find("What"), std::string::npos) << plain;
   EXPECT_NE(plain.find("No."), std::string::npos) << plain;
   EXPECT_EQ(train::write_pair_shards({rows[1]}, {tokenizer, chat_template, 256}, prefix).rows, 1);
-  EXPECT_NE(message_of([&] { train::write_pair_shards(rows, {tokenizer, chat_template, 4}, prefix); }).find("fits into"),
+  EXPECT_NE(message_of([&] {
+              train::write_pair_shards(rows, {tokenizer, chat_template, 4}, prefix);
+            }).find("fits into"),
             std::string::npos);
   fs::remove_all(prefix.parent_path());
 }

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 // Behind a number the chosen answer counts up, the rejected one down.
 void write_pairs(const fs::path& prefix, int64_t pairs, uint64_t seed) {
-  data::IndexedWriter tokens(prefix, data::TokenType::u16), mask(data::with_suffix(prefix, ".mask"), data::TokenType::u8);
+  data::IndexedWriter tokens(prefix, data::TokenType::u16),
+      mask(data::with_suffix(prefix, ".mask"), data::TokenType::u8);
   Rng rng(seed);
   for (int64_t p = 0; p < pairs; ++p) {
     const auto first = static_cast<int32_t>(rng.below(50));
@@ -88,7 +89,8 @@ TEST_P(PreferenceTraining, PrefersTheChosenAnswersOverEveryBase) {
 
 TEST_P(PreferenceTraining, ResumedEqualsUninterruptedBitForBit) {
   for (const bool lora : {true, false}) {
-    const train::Recipe r = lora ? adapter({"adapter.dropout=0.2", "phase.0.preference.label_smoothing=0.1"}) : recipe();
+    const train::Recipe r =
+        lora ? adapter({"adapter.dropout=0.2", "phase.0.preference.label_smoothing=0.1"}) : recipe();
     const std::string one = lora ? "whole" : "whole-model", two = lora ? "parts" : "parts-model";
     const train::RunMetrics whole = run(r, one);
     run(r, two, 7);  // a checkpoint lies at 5: steps 6 and 7 are done again
@@ -121,15 +123,17 @@ TEST_P(PreferenceTraining, RanksAndRecomputingChangeRoundingAlone) {
 // Supervised first and preferences then: the reference is what the first phase made, or the frozen model.
 TEST_P(PreferenceTraining, AsASecondPhase) {
   const std::string two =
-      "phase=[{steps = 20, sequence_length = 48, batch_size = 4, schedule = {peak = 0.02}, data = [{path = \"set\"}]},"
+      "phase=[{steps = 20, sequence_length = 48, batch_size = 4, schedule = {peak = 0.02}, data = [{path = "
+      "\"set\"}]},"
       "{steps = 4, sequence_length = 48, batch_size = 6, schedule = {peak = 1e-3}, data = [{path = \"pairs\"}],"
       "preference = {loss = \"dpo\", reference = \"REF\"}}]";
   for (const char* reference : {"start", "base"}) {
     std::string phases = two;
     phases.replace(phases.find("REF"), 3, reference);
-    const train::Recipe r = train::read_recipe(tiny::write_recipe(made_.path, GetParam()),
-                                               std::vector<std::string>{"model.fresh=false", "adapter.rank=4",
-                                                                        "eval.data=[{path = \"held-pairs\"}]", phases});
+    const train::Recipe r =
+        train::read_recipe(tiny::write_recipe(made_.path, GetParam()),
+                           std::vector<std::string>{"model.fresh=false", "adapter.rank=4",
+                                                    "eval.data=[{path = \"held-pairs\"}]", phases});
     const train::RunMetrics m = run(r, reference);
     ASSERT_EQ(m.steps.size(), 24u);
     EXPECT_FALSE(m.steps[19].margin.has_value());
@@ -159,7 +163,8 @@ TEST(PreferenceRecipes, RefusedByField) {
   refused({"phase.0.data=[{path = \"set\"}]", "phase.0.preference.reference=base"}, "needs an adapter");
   refused({"phase.0.data=[{path = \"set\"}]", "parallel.context=2"}, "parallel.context");
   refused({}, "weight");
-  EXPECT_NE(message_of([&] { train::PreferenceData(made.path / "set"); }).find("no pairs of answers"), std::string::npos);
+  EXPECT_NE(message_of([&] { train::PreferenceData(made.path / "set"); }).find("no pairs of answers"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ struct AdaptersBench {
     const Stopwatch watch;
     grad::Tape tape(grad::Tape::inference);
     tape.adapters = chosen;
-    const grad::Var hidden = model.hidden(tape, ids, mixers::Batch::resume(pointers, std::vector<int64_t>(ids.size(), 1)));
+    const grad::Var hidden =
+        model.hidden(tape, ids, mixers::Batch::resume(pointers, std::vector<int64_t>(ids.size(), 1)));
     tape.adapters = nullptr;
     model.logits(tape, hidden);
     return watch.seconds();
@@ -88,8 +89,8 @@ int bench_adapters(const ModelBenchOptions& o, int64_t rank) {
       for (const nn::ChosenAdapters& c : chosen) choices[0].rows.add(1, c);
       choices[1].rows.add(batch, chosen[0]);
       if (!o.json)
-        fmt::print("{} sequences at {} tokens, rank {}, {:.1f} MB an adapter\n{:<24}{:>12}{:>12}\n", batch, depth, rank,
-                   static_cast<double>(chosen[0][0].paths->bytes) / 1e6, "adapters", "tokens/s", "speed");
+        fmt::print("{} sequences at {} tokens, rank {}, {:.1f} MB an adapter\n{:<24}{:>12}{:>12}\n", batch, depth,
+                   rank, static_cast<double>(chosen[0][0].paths->bytes) / 1e6, "adapters", "tokens/s", "speed");
       Json one = Json::object();
       one.set("batch", batch), one.set("depth", depth), one.set("rank", rank);
       one.set("adapter_bytes", chosen[0][0].paths->bytes);

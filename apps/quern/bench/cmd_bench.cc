@@ -132,12 +132,13 @@ void declare(Args& a, BenchFlags& f) {
           "with f32 weights]")
       .flag("--prompt N", f.prompt, "model, prefix: prompt length in tokens [2048; 4096 for prefix]")
       .flag("--chunk N", f.model.chunk, "prefix: maximum prefill tokens per step")
-      .flag(
-          "--depth N", f.model.depths,
-          "model, batch, adapters, speculative: context length of decoding in tokens; repeatable [512 and 8192; 512 for "
-          "batch and adapters]")
+      .flag("--depth N", f.model.depths,
+            "model, batch, adapters, speculative: context length of decoding in tokens; repeatable [512 and 8192; "
+            "512 for "
+            "batch and adapters]")
       .flag("--batch N", f.model.batches,
-            "model, batch, adapters: number of concurrent sequences; speculative: tokens per step; repeatable [1; 1 4 16 for "
+            "model, batch, adapters: number of concurrent sequences; speculative: tokens per step; repeatable [1; 1 "
+            "4 16 for "
             "batch; 16 for adapters; 2 3 5 9 for speculative]")
       .flag("--rank N", f.rank, "adapters: rank of the adapters")
       .flag("--draft MODEL", f.draft, "draft: draft model: a folder, or q8 or q4 for a quantized copy of the model")
@@ -199,11 +200,11 @@ int bench_of_model(BenchFlags& f) {
   if (f.what == "draft") return bench_draft(f.model, f.draft);
   if (f.what == "test-time") return bench_think(f.model, f.plan);
   if (f.what == "prefix") return bench_prefix(f.model);
-  throw UsageError(
-      fmt::format("quern bench: unknown benchmark '{}', expected host, kernels, products, mixers, model, batch, adapters, "
-                  "speculative, prefix, "
-                  "test-time, draft, train or tree-attention",
-                  f.what));
+  throw UsageError(fmt::format(
+      "quern bench: unknown benchmark '{}', expected host, kernels, products, mixers, model, batch, adapters, "
+      "speculative, prefix, "
+      "test-time, draft, train or tree-attention",
+      f.what));
 }
 
 }  // namespace

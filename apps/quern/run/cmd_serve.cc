@@ -109,7 +109,8 @@ struct ServeSettings {
 // Beside weights that are rounded themselves, adapters are kept in bf16: they are read for every row.
 DType factors_beside(const Served& what, const models::LoadOptions& options) {
   const bool packed = packed_formats(what.dir, models::open_checkpoint(what.dir)).has_value();
-  const bool whole = options.scheme ? options.scheme->format == kernels::WeightFormat::f32 : options.dtype == DType::f32;
+  const bool whole =
+      options.scheme ? options.scheme->format == kernels::WeightFormat::f32 : options.dtype == DType::f32;
   return whole && !packed ? DType::f32 : DType::bf16;
 }
 
@@ -175,8 +176,8 @@ serve::ModelEntry entry_of(const Served& what, const ServeSettings& how) {
     e.load_beside = [what, &how](const auto& base) { return load_beside(what, how, base); };
     return e;
   }
-  e.bytes = weight_bytes(what.dir) + how.engine.cache_bytes +
-            (what.dir == how.drafted ? how.ahead.weights(what.dir) : 0);
+  e.bytes =
+      weight_bytes(what.dir) + how.engine.cache_bytes + (what.dir == how.drafted ? how.ahead.weights(what.dir) : 0);
   e.load = [what, &how] { return load_served(what, how); };
   return e;
 }

@@ -116,11 +116,12 @@ PreparedData prepare(const std::string& model, const std::vector<std::string>& f
   const int64_t longest = std::max(n.longest, held.longest);
   out.shape.sequence_length =
       s.sequence_length > 0 ? most : std::min(most, (std::max(longest, 2 * kStep) + kStep - 1) / kStep * kStep);
-  const auto sequences = [&](const fs::path& set) { return data::PackedSamples(set, out.shape.sequence_length).count(); };
+  const auto sequences = [&](const fs::path& set) {
+    return data::PackedSamples(set, out.shape.sequence_length).count();
+  };
   out.shape.sequences = pairs ? n.rows : sequences(learned);
   out.shape.held_out = pairs ? held.rows : sequences(held_out);
-  if (const Json* width = base.checkpoint.config.find("hidden_size"))
-    out.shape.width = width->as_int("hidden_size");
+  if (const Json* width = base.checkpoint.config.find("hidden_size")) out.shape.width = width->as_int("hidden_size");
   return out;
 }
 
@@ -144,7 +145,8 @@ int cmd_finetune(Words args) {
           "DATA holds JSON lines or a JSON array; the form of each row is recognized: messages (Hugging Face, "
           "OpenAI),\n"
           "conversations (ShareGPT), instruction and output (Alpaca), prompt and completion, or text; with "
-          "--preference,\nchosen and rejected answers (TRL). The base model stays as it is, in 8 or 4 bits with --base "
+          "--preference,\nchosen and rejected answers (TRL). The base model stays as it is, in 8 or 4 bits with "
+          "--base "
           "(QLoRA). The adapter\nis a PEFT folder: quern run MODEL --lora DIR.");
   if (!a.parse(args)) return 0;
   if (files.empty()) throw UsageError("quern finetune: DATA is missing: expected a file of JSON lines");

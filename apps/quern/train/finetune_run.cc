@@ -79,8 +79,9 @@ struct BestLoss {
 
 std::string told(const train::EvalMetrics& e) {
   return fmt::format("held-out loss {:.4f}", e.eval_loss) +
-         (e.eval_accuracy ? fmt::format(", accuracy {:.3f}, margin {:.3f}", *e.eval_accuracy, e.eval_margin.value_or(0))
-                          : "");
+         (e.eval_accuracy
+              ? fmt::format(", accuracy {:.3f}, margin {:.3f}", *e.eval_accuracy, e.eval_margin.value_or(0))
+              : "");
 }
 
 void train(const FinetuneJob& job, comm::Communicator& comm, FinetuneResult& result) {

@@ -27,9 +27,10 @@ void StepLine::show(const train::Trainer& t) {
     return;
   }
   if (m.margin) {
-    line_.show(fmt::format("step {:>6}/{}  loss {:.4f}  margin {:.3f}  accuracy {:.2f}  lr {:.2e}  |g| {:.2f}  {} left",
-                           m.step, t.steps(), smooth_, *m.margin, m.accuracy.value_or(0), m.lr, m.grad_norm,
-                           duration(pace_ * static_cast<double>(t.steps() - m.step))));
+    line_.show(
+        fmt::format("step {:>6}/{}  loss {:.4f}  margin {:.3f}  accuracy {:.2f}  lr {:.2e}  |g| {:.2f}  {} left",
+                    m.step, t.steps(), smooth_, *m.margin, m.accuracy.value_or(0), m.lr, m.grad_norm,
+                    duration(pace_ * static_cast<double>(t.steps() - m.step))));
     return;
   }
   line_.show(fmt::format("step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left", m.step,

@@ -114,7 +114,8 @@ int64_t PrefixCache::known(const PrefixText& text) const {
   return path.empty() ? 0 : path.back().node->begin + path.back().length;
 }
 
-PrefixMatch PrefixCache::resume(const PrefixText& text, int64_t limit, mixers::SequenceState& fresh, int64_t aligned) {
+PrefixMatch PrefixCache::resume(const PrefixText& text, int64_t limit, mixers::SequenceState& fresh,
+                                int64_t aligned) {
   QUERN_CHECK(fresh.length() == 0 && limit <= static_cast<int64_t>(text.tokens.size()));
   ++clock_;
   std::vector<Step> path = walk(text);
@@ -212,8 +213,8 @@ PrefixCache::Node* PrefixCache::root_of(std::string_view variant) {
   return root->second.get();
 }
 
-void PrefixCache::store(const PrefixText& text, const mixers::SequenceState& rows,
-                        const mixers::SequenceState& fixed, SnapshotKind kind) {
+void PrefixCache::store(const PrefixText& text, const mixers::SequenceState& rows, const mixers::SequenceState& fixed,
+                        SnapshotKind kind) {
   const std::span<const int32_t> tokens = text.tokens;
   int64_t n = static_cast<int64_t>(tokens.size());
   QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),

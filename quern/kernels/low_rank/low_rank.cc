@@ -12,10 +12,10 @@
 namespace quern::kernels {
 namespace {
 
-constexpr int64_t kPad = 64;          // columns of A and B are padded to
-constexpr int64_t kBlockRows = 32;    // that one thread takes at a time
-constexpr int64_t kGrain = 1 << 18;   // multiply-adds worth a thread
-constexpr int64_t kCutRanks = 8;      // ranks that stay together
+constexpr int64_t kPad = 64;         // columns of A and B are padded to
+constexpr int64_t kBlockRows = 32;   // that one thread takes at a time
+constexpr int64_t kGrain = 1 << 18;  // multiply-adds worth a thread
+constexpr int64_t kCutRanks = 8;     // ranks that stay together
 
 Tensor padded(const Tensor& rows, DType as) {
   const int64_t wide = (rows.dim(1) + kPad - 1) / kPad * kPad;

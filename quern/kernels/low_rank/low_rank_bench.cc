@@ -18,12 +18,10 @@ void bench_kernels_low_rank(host::Bench& b) {
     all.push_back({0, kRows, factors.data(), 1});
     const double bytes = static_cast<double>(factors[0].bytes());
     const std::string shape = fmt::format("16x2048x2048 rank 16 {}", dtype_name(as));
-    b.row("low_rank 16 adapters", shape, {host::Bound::copy, 16 * bytes}, [&] {
-      add_low_rank(x.view<const float, 2>(), each, y.view<float, 2>());
-    });
-    b.row("low_rank one adapter", shape, {host::Bound::copy, bytes}, [&] {
-      add_low_rank(x.view<const float, 2>(), all, y.view<float, 2>());
-    });
+    b.row("low_rank 16 adapters", shape, {host::Bound::copy, 16 * bytes},
+          [&] { add_low_rank(x.view<const float, 2>(), each, y.view<float, 2>()); });
+    b.row("low_rank one adapter", shape, {host::Bound::copy, bytes},
+          [&] { add_low_rank(x.view<const float, 2>(), all, y.view<float, 2>()); });
   }
 }
 

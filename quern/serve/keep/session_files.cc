@@ -49,7 +49,8 @@ std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& n
 // Has the engine read what the cache does not know; false: the client is gone.
 bool read_through(ServedModel& m, const std::vector<int32_t>& tokens, Exchange& e) {
   RequestStreams answers(*m.host, e);
-  const auto answer = answers.add({.prompt = tokens, .options = {.max_tokens = 1, .adapters = m.adapters}}, {.streams = false});
+  const auto answer =
+      answers.add({.prompt = tokens, .options = {.max_tokens = 1, .adapters = m.adapters}}, {.streams = false});
   if (!answers.follow(nullptr, {})) return false;
   if (answer->result().finish == "error") throw ApiError(503, "server_error", "", answer->result().error);
   return true;

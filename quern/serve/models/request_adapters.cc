@@ -30,7 +30,8 @@ std::string name_of(const Json& id, const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::shared_ptr<ServedModel> choose_adapters(ModelManager& manager, std::shared_ptr<ServedModel> m, const Json& body) {
+std::shared_ptr<ServedModel> choose_adapters(ModelManager& manager, std::shared_ptr<ServedModel> m,
+                                             const Json& body) {
   const Json* list = Fields(body).find("lora");
   if (!list) return m;
   if (!list->is_array() || list->as_array().size() > kMostAdapters)
@@ -47,8 +48,10 @@ std::shared_ptr<ServedModel> choose_adapters(ModelManager& manager, std::shared_
     seen.push_back(name);
     const double scale = Fields(one).number("scale", -kLargestScale, kLargestScale).value_or(1);
     const std::shared_ptr<ServedModel> adapter = manager.get(name);
-    if (!adapter->base) bad_field("lora", "'{}' changes whole tensors and is served as a model of its own only", name);
-    if (adapter->base != base) bad_field("lora", "'{}' is an adapter of '{}', not of '{}'", name, adapter->base->id, base->id);
+    if (!adapter->base)
+      bad_field("lora", "'{}' changes whole tensors and is served as a model of its own only", name);
+    if (adapter->base != base)
+      bad_field("lora", "'{}' is an adapter of '{}', not of '{}'", name, adapter->base->id, base->id);
     for (nn::ChosenAdapter c : adapter->adapters) {
       c.scale *= static_cast<float>(scale);
       if (c.scale != 0) chosen.push_back(std::move(c));

@@ -152,7 +152,9 @@ std::optional<Document> encode_answer(const FinetuneRow& row, int64_t answers_be
 
 FinetuneCounts write_shards(const std::vector<FinetuneRow>& rows, const FinetuneEncoder& e,
                             const std::filesystem::path& prefix) {
-  const auto encode = [&](const FinetuneRow& row) { return row.chat() ? encode_messages(row, e) : encode_text(row, e); };
+  const auto encode = [&](const FinetuneRow& row) {
+    return row.chat() ? encode_messages(row, e) : encode_text(row, e);
+  };
   return write_encoded(encode_all(rows, encode), ShardOf::texts, e, prefix);
 }
 

@@ -6,7 +6,8 @@
 namespace quern::train {
 namespace {
 
-constexpr double kPreferenceRate = 0.1;  // times that of other fine-tuning: pairs of answers tell of small differences
+constexpr double kPreferenceRate =
+    0.1;  // times that of other fine-tuning: pairs of answers tell of small differences
 
 }  // namespace
 

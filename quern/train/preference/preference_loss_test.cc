@@ -62,8 +62,7 @@ TEST(PreferenceLoss, EqualsTrlOnTheSameLogits) {
     grad::Tape tape;
     const grad::Var x = tape.input(p.logits);
     PreferenceStats stats;
-    const grad::Var loss =
-        preference_loss(tape, x, {p.targets, p.offsets, p.reference}, c, Identity(p.words), stats);
+    const grad::Var loss = preference_loss(tape, x, {p.targets, p.offsets, p.reference}, c, Identity(p.words), stats);
     EXPECT_NEAR(loss.value.item(), want.at("loss").as_double(), 1e-5) << name;
     tape.backward(loss);
     const Tensor g = tape.grad(x), theirs = p.file.tensor("grad_" + name);

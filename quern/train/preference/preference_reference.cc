@@ -42,7 +42,8 @@ void save_reference(const fs::path& file, const std::vector<std::vector<double>>
 
 std::vector<std::vector<double>> load_reference(const fs::path& file, const std::vector<int64_t>& sizes) {
   if (!fs::exists(file))
-    fail("{}: the reference's log-probabilities are missing: the run cannot be continued without them", file.string());
+    fail("{}: the reference's log-probabilities are missing: the run cannot be continued without them",
+         file.string());
   const SafetensorsFile from(file);
   std::vector<std::vector<double>> sets;
   for (size_t i = 0; i < sizes.size(); ++i) {

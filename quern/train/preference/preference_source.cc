@@ -49,7 +49,8 @@ class PreferenceSource : public BatchSource {
     for (int64_t r = 0; r < rows; ++r, ++consumed_)
       if (const Pair p = at(consumed_); r >= first && r < end) mine.push_back(p);
     StepBatches out;
-    const auto most = static_cast<size_t>(phase_.micro_batch_size > 0 ? phase_.micro_batch_size : std::max<int64_t>(1, rows));
+    const auto most =
+        static_cast<size_t>(phase_.micro_batch_size > 0 ? phase_.micro_batch_size : std::max<int64_t>(1, rows));
     for (size_t i = 0; i < mine.size(); i += most) {
       out.micro.push_back(batch(std::span(mine).subspan(i, std::min(most, mine.size() - i))));
       out.tokens += static_cast<int64_t>(out.micro.back().tokens.size());
@@ -60,8 +61,8 @@ class PreferenceSource : public BatchSource {
   void seek(int64_t consumed) override { consumed_ = consumed, began_ = consumed > 0; }
   bool samples_from_model() const override { return true; }
   std::string describe() const override {
-    return fmt::format("{} pairs of answers, {}: beta {}, label smoothing {}\n", pairs_.size(), phase_.preference.loss,
-                       phase_.preference.beta, phase_.preference.label_smoothing);
+    return fmt::format("{} pairs of answers, {}: beta {}, label smoothing {}\n", pairs_.size(),
+                       phase_.preference.loss, phase_.preference.beta, phase_.preference.label_smoothing);
   }
   void report(StepMetrics& m) override {
     stats_->all_reduce(ranks_.all);
@@ -70,10 +71,10 @@ class PreferenceSource : public BatchSource {
     m.bpb.reset();  // the loss is no likelihood of a text
   }
   std::optional<SetLoss> evaluate(const data::DataSetConfig& set) override {
-    const auto s = static_cast<size_t>(
-        std::ranges::find(sets_.begin() + static_cast<std::ptrdiff_t>(learned_), sets_.end(),
-                          recipe_.base / set.path, [](const PreferenceData& d) { return d.prefix(); }) -
-        sets_.begin());
+    const auto s = static_cast<size_t>(std::ranges::find(sets_.begin() + static_cast<std::ptrdiff_t>(learned_),
+                                                         sets_.end(), recipe_.base / set.path,
+                                                         [](const PreferenceData& d) { return d.prefix(); }) -
+                                       sets_.begin());
     if (s == sets_.size()) return {};
     need_reference();
     PreferenceStats all;

@@ -48,7 +48,8 @@ std::vector<SetLoss> evaluate(models::Model& model, const Recipe& recipe, comm::
     auto [sum, n] = loss_here(model, recipe, set, comm);
     sum = comm.all_reduce(sum), n = comm.all_reduce(n);
     const double loss = n > 0 ? sum / n : std::nan("");
-    out.push_back({.set = set.path, .loss = loss, .bits_per_byte = bits_per_byte(loss, bytes_per_token({set}, recipe.base))});
+    out.push_back(
+        {.set = set.path, .loss = loss, .bits_per_byte = bits_per_byte(loss, bytes_per_token({set}, recipe.base))});
   }
   return out;
 }
