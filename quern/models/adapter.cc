@@ -180,7 +180,10 @@ const Adapter::Pair* Adapter::pair(const std::string& matrix, int64_t n, int64_t
 
 nn::LowRank Adapter::find(const std::string& matrix, int64_t n, int64_t k) {
   const Pair* p = pair(matrix, n, k);
-  return p ? nn::LowRank(std::make_shared<nn::LowRankPair>(p->a_RK, p->b_NR, p->scale)) : nn::LowRank();
+  if (!p) return {};
+  auto path = std::make_shared<nn::LowRankPair>(p->a_RK, p->b_NR, p->scale);
+  path->factors = kernels::LowRankFactors::pack(p->a_RK, p->b_NR, p->scale);
+  return path;
 }
 
 bool Adapter::only_beside() const {

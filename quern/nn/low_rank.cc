@@ -44,7 +44,6 @@ LowRankPair::LowRankPair(Tensor a, Tensor b, double s)
     : a_RK(a.shape(), grad::Init::constant(0)), b_NR(b.shape(), grad::Init::constant(0)), scale(s) {
   a_RK.value = std::move(a), b_NR.value = std::move(b);
   a_RK.trainable = b_NR.trainable = false;
-  factors = kernels::LowRankFactors::pack(a_RK.value, b_NR.value, scale);
 }
 
 LowRank LowRank::at_site(size_t site, int64_t n) {

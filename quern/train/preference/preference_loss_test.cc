@@ -95,7 +95,7 @@ TEST(PreferenceConfig, SaysWhatIsWrong) {
   const auto why = [](PreferenceConfig c) { return message_of([&] { check(c, "here"); }); };
   EXPECT_EQ(why({.loss = "dpo"}), "");
   EXPECT_NE(why({.loss = "ppo"}).find("expected dpo, ipo or robust"), std::string::npos);
-  EXPECT_NE(why({.beta = 1}).find("loss: is missing"), std::string::npos);
+  EXPECT_NE(why({.loss = "", .beta = 1}).find("loss: is missing"), std::string::npos);
   EXPECT_NE(why({.loss = "ipo", .label_smoothing = 0.1}).find("not for ipo"), std::string::npos);
   EXPECT_NE(why({.loss = "dpo", .reference = "x"}).find("start or base"), std::string::npos);
 }
