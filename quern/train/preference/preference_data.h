@@ -14,9 +14,9 @@ class PreferenceData {
   // Throws Error naming the file: no mask, an odd number of documents, a document without an answer.
   explicit PreferenceData(const std::filesystem::path& prefix);
 
-  int64_t pairs() const { return tokens_.documents() / 2; }
-  int64_t tokens() const { return tokens_.tokens(); }
-  const std::filesystem::path& prefix() const { return tokens_.prefix(); }
+  int64_t pairs() const { return tokens_->documents() / 2; }
+  int64_t tokens() const { return tokens_->tokens(); }
+  const std::filesystem::path& prefix() const { return tokens_->prefix(); }
   // Tokens as training feeds them, all but the last, with the next ones as targets: −1 where the mask is 0. Appended.
   struct Rows {
     std::vector<int32_t> tokens = {}, targets = {};
@@ -26,7 +26,7 @@ class PreferenceData {
   int64_t length(int64_t pair) const;  // tokens that append() adds
 
  private:
-  data::IndexedTokens tokens_, mask_;
+  std::unique_ptr<data::IndexedTokens> tokens_, mask_;
 };
 
 }  // namespace quern::train
