@@ -1,23 +1,27 @@
 // quern data pairs: pairs of answers, a chosen and a rejected one, as token shards for a recipe's preference phase.
 #include "apps/quern/cli/args.h"
 #include "apps/quern/train/cmd_data.h"
+#include "apps/quern/train/shard_flags.h"
 #include "quern/models/checkpoint.h"
 #include "quern/train/finetune/finetune_data.h"
+#include "quern/train/finetune/finetune_settings.h"
 
 namespace quern::cli {
 
 int data_pairs(Words args) {
   std::vector<std::string> files;
-  std::string tokenizer_dir, out;
+  std::string tokenizer_dir;
+  ShardFlags shards;
+  const std::string& out = shards.out;
+  train::FinetuneSettings rows_are;
   int64_t max_tokens = 1024, bad = 0;
-  bool plain = false, skip_bad = false, json = false;
+  bool json = false;
   Args a("data pairs", "tokenize pairs of answers for learning from preferences");
   a.rest("IN", files)
       .flag("--tokenizer DIR", tokenizer_dir, "folder with tokenizer.json and the chat template")
-      .flag("--out PREFIX", out, "output files: PREFIX.bin, PREFIX.idx and PREFIX.json")
+      .settings(shards, {{"out"}})
       .flag("--max-tokens N", max_tokens, "leave out pairs with an answer longer than N tokens, its prompt included")
-      .flag("--plain", plain, "prompt and completion rows are plain text, not a chat")
-      .flag("--skip-bad", skip_bad, "leave out rows that cannot be used instead of stopping")
+      .settings(rows_are, {{"plain"}, {"skip_bad"}})
       .json(json)
       .note("IN holds JSON lines or a JSON array with prompt, chosen and rejected, in any form of TRL.");
   if (!a.parse(args)) return 0;
@@ -26,9 +30,9 @@ int data_pairs(Words args) {
     throw UsageError("quern data pairs: --tokenizer is missing: expected a folder with tokenizer.json");
   if (out.empty()) throw UsageError("quern data pairs: --out is missing: expected a PREFIX");
   if (max_tokens < 2) throw UsageError("quern data pairs: expected --max-tokens of at least 2");
-  const auto rows = train::read_preference_rows(files, plain ? train::PromptForm::plain : train::PromptForm::chat,
+  const auto rows = train::read_preference_rows(files, rows_are.plain ? train::PromptForm::plain : train::PromptForm::chat,
                                                 [&](const std::string& why) {
-                                                  if (!skip_bad) throw Error(why);
+                                                  if (!rows_are.skip_bad) throw Error(why);
                                                   ++bad;
                                                 });
   if (rows.empty()) fail("{}: no rows", fmt::join(files, ", "));
