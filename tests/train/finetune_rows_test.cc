@@ -62,7 +62,7 @@ TEST(FinetuneRows, RefusesWhatTeachesNothing) {
   refused(R"({"messages": [{"role": "tool", "content": "a"}]})", "tool calls");
   refused(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})", "images");
   refused(R"({"messages": [{"content": "a"}]})", "turn 1: has no role");
-  refused(R"({"prompt": "p", "chosen": "a", "rejected": "b"})", "--preference dpo");
+  refused(R"({"prompt": "p", "chosen": "a", "rejected": "b"})", "has to be asked for");
   refused(R"({"instruction": "i"})", "no output");
   refused(R"({"prompt": "p", "completion": ""})", "answer is empty");
 }

@@ -163,7 +163,7 @@ void declare(Args& a, BenchFlags& f) {
           "  mixers          one layer of MHA, CCGQA and CCA: prefill and backward; --decode and --crossing: OVQ\n"
           "  model           prefill and decode speed of a model, against the compute peak and the read bandwidth\n"
           "  batch           throughput of concurrent sequences\n"
-          "  adapters        sequences with a LoRA adapter each, beside as many with none and with one for all\n"
+          "  adapters        sequences with a LoRA adapter each, compared with none and with one for all\n"
           "  speculative     speculative decoding: cost of draft tokens per step, and the speed-up of prompt lookup\n"
           "  draft           speculative decoding: the speed-up of a draft model at given acceptance rates\n"
           "  prefix          time to first token with and without the prefix cache\n"

@@ -11,7 +11,7 @@
 namespace quern::serve {
 namespace {
 
-constexpr size_t kMostAdapters = 8;  // of one request
+constexpr size_t kMaxAdapters = 8;  // of one request
 constexpr double kLargestScale = 1000;
 
 std::string name_of(const Json& id, const std::vector<std::string>& names) {
@@ -34,8 +34,8 @@ std::shared_ptr<ServedModel> choose_adapters(ModelManager& manager, std::shared_
                                              const Json& body) {
   const Json* list = Fields(body).find("lora");
   if (!list) return m;
-  if (!list->is_array() || list->as_array().size() > kMostAdapters)
-    bad_field("lora", "expected a list of at most {} adapters, each {{\"id\": NAME, \"scale\": 1}}", kMostAdapters);
+  if (!list->is_array() || list->as_array().size() > kMaxAdapters)
+    bad_field("lora", "expected a list of at most {} adapters, each {{\"id\": NAME, \"scale\": 1}}", kMaxAdapters);
   std::vector<std::string> names, seen;
   for (const ModelEntry& e : manager.entries())
     if (!e.adapter.empty()) names.push_back(e.id);

@@ -144,7 +144,7 @@ std::optional<Document> encode_answer(const FinetuneRow& row, int64_t answers_be
     if (turns <= answers_before) d.learned[t] = 0;
   }
   if (turns != static_cast<int64_t>(x.reasonings.size()))
-    fail("{}: two turns of the assistant in a row: a prompt cannot be told from its answer", row.where);
+    fail("{}: two turns of the assistant in a row: where its answer begins is not known", row.where);
   return d;
 }
 

@@ -121,7 +121,7 @@ FinetuneRow finetune_row(const Json& j, PromptForm form, const std::string& wher
     return chat(messages_of(*list, where), where);
   }
   if (first_of(j, {"chosen"}) && first_of(j, {"rejected"}))
-    fail("{}: chosen and rejected answers: learn from them with --preference dpo", where);
+    fail("{}: chosen and rejected answers: learning from preferences (dpo) has to be asked for", where);
   if (const Json* task = first_of(j, {"instruction"})) {
     const Json* answer = first_of(j, {"output", "response"});
     if (!answer) fail("{}: has an instruction and no output", where);
