@@ -12,8 +12,8 @@
 namespace quern::nn {
 
 struct AdapterPaths {
-  uint64_t id = 0;                                 // unique in this process, never used again
-  std::vector<kernels::LowRankFactors> at = {};    // by site; undefined: no path there
+  uint64_t id = 0;                               // unique in this process, never used again
+  std::vector<kernels::LowRankFactors> at = {};  // by site; undefined: no path there
   int64_t bytes = 0;
 };
 

@@ -30,11 +30,11 @@ int data_pairs(Words args) {
     throw UsageError("quern data pairs: --tokenizer is missing: expected a folder with tokenizer.json");
   if (out.empty()) throw UsageError("quern data pairs: --out is missing: expected a PREFIX");
   if (max_tokens < 2) throw UsageError("quern data pairs: expected --max-tokens of at least 2");
-  const auto rows = train::read_preference_rows(files, rows_are.plain ? train::PromptForm::plain : train::PromptForm::chat,
-                                                [&](const std::string& why) {
-                                                  if (!rows_are.skip_bad) throw Error(why);
-                                                  ++bad;
-                                                });
+  const auto rows = train::read_preference_rows(
+      files, rows_are.plain ? train::PromptForm::plain : train::PromptForm::chat, [&](const std::string& why) {
+        if (!rows_are.skip_bad) throw Error(why);
+        ++bad;
+      });
   if (rows.empty()) fail("{}: no rows", fmt::join(files, ", "));
   const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_dir);
   const text::ChatTemplate chat_template = text::chat_template_for(tokenizer_dir, "");

@@ -18,9 +18,9 @@ struct ServedModel {
   text::Tokenizer tokenizer;
   text::ChatTemplate chat_template;
   models::GenerationConfig defaults;
-  std::shared_ptr<models::Model> draft = {};                // guesses for it, where there is one
+  std::shared_ptr<models::Model> draft = {};               // guesses for it, where there is one
   std::shared_ptr<const models::AdapterSites> sites = {};  // where adapters may stand; null: they may not
-  nn::ChosenAdapters adapters = {};                         // of every request that does not choose
+  nn::ChosenAdapters adapters = {};                        // of every request that does not choose
   std::shared_ptr<EngineHost> host;
   int64_t created = 0;           // Unix time of loading
   std::string fingerprint = {};  // of weights and how they are kept (quern/models/fingerprint.h)

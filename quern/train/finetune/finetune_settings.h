@@ -27,7 +27,8 @@ struct FinetuneSettings {
     v("sequence_length", sequence_length,
       "tokens per sequence, shared by several short rows; 0 is the longest row, at most 1024",
       {.range = Bounds::at_least(0)});
-    v("lr", lr, "peak learning rate; 0 goes by the model's width, and is a tenth of that for preferences", {.range = Bounds::at_least(0)});
+    v("lr", lr, "peak learning rate; 0 goes by the model's width, and is a tenth of that for preferences",
+      {.range = Bounds::at_least(0)});
     v("dtype", dtype, "type of large matrix multiplications: bf16 or f32", {.value = "TYPE"});
     v("evaluations", evaluations, "evaluations on the held-out rows while it trains", {.range = Bounds::at_least(1)});
     v("patience", patience, "early stopping: evaluations in a row that may be no better than the best; 0 never stops",

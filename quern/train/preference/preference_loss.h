@@ -35,8 +35,9 @@ struct PairBatch {
   std::span<const double> reference;
 };
 using HeadFunction = std::function<grad::Var(grad::Tape&, const grad::Var& hidden, const nn::HeadTerms&)>;
-grad::Var preference_loss(grad::Tape& tape, const grad::Var& hidden, const PairBatch& pairs, const PreferenceConfig& c,
-                          const HeadFunction& head, PreferenceStats& stats);  // stats is added to
+grad::Var preference_loss(grad::Tape& tape, const grad::Var& hidden, const PairBatch& pairs,
+                          const PreferenceConfig& c, const HeadFunction& head,
+                          PreferenceStats& stats);  // stats is added to
 
 // Sums of the targets' log-probabilities by document.
 std::vector<double> document_logprobs(const Tensor& hidden, std::span<const int32_t> targets,

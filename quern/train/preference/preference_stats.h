@@ -5,7 +5,8 @@
 namespace quern::train {
 
 struct PreferenceStats {
-  double pairs = 0, loss = 0, chosen = 0, rejected = 0, right = 0;  // rewards; pairs whose chosen answer has the larger
+  double pairs = 0, loss = 0, chosen = 0, rejected = 0,
+         right = 0;  // rewards; pairs whose chosen answer has the larger
   void add(double its_loss, double chosen_reward, double rejected_reward) {
     ++pairs, loss += its_loss, chosen += chosen_reward, rejected += rejected_reward;
     right += chosen_reward > rejected_reward;

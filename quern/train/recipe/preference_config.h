@@ -20,7 +20,8 @@ struct PreferenceConfig {
     v("label_smoothing", label_smoothing, "share of the pairs that may be labeled the wrong way, for dpo and robust",
       {.range = Bounds::at_least(0).up_to(0.49)});
     v("reference", reference,
-      "what the model is held to: `start`, itself as the phase begins, or `base`, the frozen model without its adapter",
+      "what the model is held to: `start`, itself as the phase begins, or `base`, the frozen model without its "
+      "adapter",
       {.value = "NAME"});
   }
   bool on() const { return !loss.empty(); }

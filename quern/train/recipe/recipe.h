@@ -73,7 +73,8 @@ struct PhaseConfig {
     v("data", data, "data sets and their weights");
     v("rl", rl, "reinforcement learning: the phase samples its own data; `batch_size` counts problems per step");
     v("preference", preference,
-      "learning from pairs of answers (DPO): `data` holds such pairs, `batch_size` and `micro_batch_size` count them");
+      "learning from pairs of answers (DPO): `data` holds such pairs, `batch_size` and `micro_batch_size` count "
+      "them");
     v("config", config, "`config.json` fields this stage changes");
   }
   int64_t batch_size_at(int64_t step) const;

@@ -56,7 +56,8 @@ struct StepMetrics {
     v("max_ratio", max_ratio, "largest importance ratio of a token");
     v("repeated", repeated, "share of answers that repeat themselves and earned nothing");
     v("rare", rare, "share of tokens far below uniform probability with a rare id (gibberish)");
-    v("margin", margin, "learning from preferences: mean reward of the chosen answers less that of the rejected ones");
+    v("margin", margin,
+      "learning from preferences: mean reward of the chosen answers less that of the rejected ones");
     v("accuracy", accuracy, "share of pairs whose chosen answer has the larger reward");
     v("chosen_reward", chosen_reward, "mean reward of the chosen answers: beta times their log-probability ratio");
     v("rejected_reward", rejected_reward, "mean reward of the rejected answers");
