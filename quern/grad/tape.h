@@ -17,6 +17,10 @@
 #include "quern/tensor/tensor.h"
 #include "quern/trace/trace.h"
 
+namespace quern::nn {
+struct BatchAdapters;  // nn/row_adapters.h
+}
+
 namespace quern::grad {
 
 // How a parameter starts when a model is made from nothing.
@@ -118,6 +122,10 @@ class Tape {
 
   std::function<void(Parameter&)> on_parameter;   // called before a parameter's values are read
   std::function<void(Parameter&)> on_grad_ready;  // called once a parameter's last use has been differentiated
+
+  // Which rows of this pass have low-rank paths of their own beside the weights; null: none. For inference.
+  const nn::BatchAdapters* adapters = nullptr;
+  bool bare = false;  // low-rank paths stand aside: the frozen model alone
 
   // Runs body without keeping its intermediate values and runs it again during backward (less memory, more time).
   // body must be a pure function of its inputs, parameters and counter-based random numbers.

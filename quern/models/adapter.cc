@@ -166,16 +166,28 @@ std::optional<TensorFolder> Adapter::changed(const TensorFolder& weights) const 
   return TensorFolder(file_.parent_path(), std::move(entries));
 }
 
-nn::LowRank Adapter::find(const std::string& matrix, int64_t n, int64_t k) {
+const Adapter::Pair* Adapter::pair(const std::string& matrix, int64_t n, int64_t k) {
   auto found = pairs_.find(matrix);
   if (found == pairs_.end() && model_)
     for (const std::string& other : model_->other_names(matrix))
       if (found = pairs_.find(other); found != pairs_.end()) break;
-  if (found == pairs_.end() || merges(found->first)) return {};
+  if (found == pairs_.end() || merges(found->first)) return nullptr;
   const Pair& p = found->second;
   check_shapes(fmt::format("{}, matrices of '{}'", file_.string(), found->first), p, n, k);
   used_.insert(found->first);
-  return std::make_shared<nn::LowRankPair>(p.a_RK, p.b_NR, p.scale);
+  return &p;
+}
+
+nn::LowRank Adapter::find(const std::string& matrix, int64_t n, int64_t k) {
+  const Pair* p = pair(matrix, n, k);
+  if (!p) return {};
+  auto path = std::make_shared<nn::LowRankPair>(p->a_RK, p->b_NR, p->scale);
+  path->factors = kernels::LowRankFactors::pack(p->a_RK, p->b_NR, p->scale);
+  return path;
+}
+
+bool Adapter::only_beside() const {
+  return saved_.empty() && std::none_of(pairs_.begin(), pairs_.end(), [](const auto& p) { return merges(p.first); });
 }
 
 void Adapter::merge_into(Model& model) {
@@ -184,23 +196,22 @@ void Adapter::merge_into(Model& model) {
     if (p.shape.size() != 2 || !p.value.defined() || merges(name)) return;
     std::vector<std::string> names = model.names_at_layers(name);
     if (names.empty()) names.push_back(name);
-    std::vector<nn::LowRank> own;
+    std::vector<const Pair*> own;
     for (const std::string& n : names)
-      if (nn::LowRank path = find(n, p.shape[0], p.shape[1]); path.defined()) own.push_back(std::move(path));
+      if (const Pair* path = pair(n, p.shape[0], p.shape[1])) own.push_back(path);
     if (own.empty()) return;
-    for (const nn::LowRank& other : own) {
-      const nn::LowRankPair &x = own[0].pair(), &y = other.pair();
+    for (const Pair* other : own) {
+      const Pair &x = *own[0], &y = *other;
       // The first layer's pair alone is that of modules which are really shared.
       const bool all = own.size() == names.size() || (own.size() == 1 && pairs_.count(names[0]));
-      if (!all || x.scale != y.scale || !same(x.a_RK.value, y.a_RK.value) || !same(x.b_NR.value, y.b_NR.value))
+      if (!all || x.scale != y.scale || !same(x.a_RK, y.a_RK) || !same(x.b_NR, y.b_NR))
         fail(
             "{}: '{}' is one matrix that {} layers share, and the adapter has a product of its own for each: it "
             "cannot "
             "be merged; run it unmerged",
             file_.string(), name, names.size());
     }
-    const nn::LowRankPair& pair = own[0].pair();
-    p.value = merged(p.value, {pair.a_RK.value, pair.b_NR.value, pair.scale}, false);
+    p.value = merged(p.value, *own[0], false);
   });
 }
 

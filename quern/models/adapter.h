@@ -30,12 +30,16 @@ class Adapter : public nn::LowRankSource {
   // Or without packing: into the plain matrices of the model. Throws Error where a matrix is shared by several layers and
   // each has a pair of its own, which no one matrix can hold.
   void merge_into(Model& model);
+  // Whether it only stands beside matrices: nothing of the checkpoint is replaced or merged into.
+  bool only_beside() const;
   void finish() const;  // throws Error naming a matrix that the model does not have
 
   struct Pair {
     Tensor a_RK, b_NR;
     double scale = 1;
   };
+  // As find(), the numbers themselves; null: none.
+  const Pair* pair(const std::string& matrix, int64_t n, int64_t k);
 
  private:
   std::filesystem::path file_;

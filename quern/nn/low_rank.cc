@@ -1,5 +1,6 @@
 #include "quern/nn/low_rank.h"
 
+#include "quern/base/error.h"
 #include "quern/base/rng.h"
 #include "quern/base/threads.h"
 #include "quern/kernels/gemm/gemm.h"
@@ -45,8 +46,42 @@ LowRankPair::LowRankPair(Tensor a, Tensor b, double s)
   a_RK.trainable = b_NR.trainable = false;
 }
 
+LowRank LowRank::at_site(size_t site, int64_t n) {
+  LowRank path;
+  path.site_ = site, path.n_ = n;
+  return path;
+}
+
+// What does not learn, where nothing is recorded.
+void LowRank::add_fixed(const grad::Tape& tape, const Tensor& y_TN, const Tensor& x_TK) const {
+  std::vector<kernels::LowRankRows> rows;
+  if (pair_) {
+    rows.push_back({0, x_TK.dim(0), &pair_->factors, 1});
+  } else {
+    QUERN_CHECK(tape.adapters->rows == x_TK.dim(0), "adapters of {} rows for {}", tape.adapters->rows, x_TK.dim(0));
+    for (const RowAdapters& part : tape.adapters->parts)
+      for (const ChosenAdapter& c : *part.chosen)
+        if (const kernels::LowRankFactors& f = c.paths->at.at(site_); f.defined() && c.scale != 0)
+          rows.push_back({part.begin, part.end, &f, c.scale});
+  }
+  kernels::add_low_rank(x_TK.view<const float, 2>(), rows, y_TN.view<float, 2>());
+}
+
+LowRank LowRankSource::find_shared(const std::vector<std::string>& names, int64_t n, int64_t k) {
+  LowRank own = find(names[0], n, k);
+  if (own.defined() || names.size() < 2) return own;
+  for (size_t i = 2; i < names.size(); ++i)
+    if (find(names[i], n, k).defined()) return own;
+  return find(names[1], n, k);
+}
+
 grad::Var LowRank::beside(grad::Tape& tape, const grad::Var& y, const grad::Var& x_TK, int64_t begin) const {
-  if (!defined()) return y;
+  if (!acts(tape)) return y;
+  QUERN_CHECK(pair_ || !tape.recording(), "rows choose adapters in inference only");
+  if (!pair_ || (!tape.recording() && pair_->factors.defined())) {
+    add_fixed(tape, begin == 0 && y.dim(1) == n() ? y.value : y.value.narrow(1, begin, n()), x_TK.value);
+    return y;
+  }
   const std::vector<grad::Var> inputs = {y, x_TK, tape.param(pair_->a_RK), tape.param(pair_->b_NR)};  // values settle
   const Tensor y_TN = begin == 0 && y.dim(1) == n() ? y.value : y.value.narrow(1, begin, n());
   const uint64_t draw = pair_->dropout > 0 && pair_->draw ? *pair_->draw : 0;

@@ -5,6 +5,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "quern/kernels/quant/prepacked_weight.h"
 #include "quern/nn/low_rank.h"
@@ -39,6 +40,9 @@ class WeightPrepacking {
   }
   LowRank low_rank(const std::string& name, int64_t n, int64_t k) const {
     return low_rank_ ? low_rank_->find(name, n, k) : LowRank();
+  }
+  LowRank shared_low_rank(const std::vector<std::string>& names, int64_t n, int64_t k) const {
+    return low_rank_ ? low_rank_->find_shared(names, n, k) : LowRank();
   }
   WeightPrepacking of_head() const { return of(head_); }
 

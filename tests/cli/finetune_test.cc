@@ -140,5 +140,57 @@ TEST(Merge, RefusesWhatSharedBlocksCannotHold) {
   }
 }
 
+// Two answers that the model can give, of which one is preferred; then the same data by a recipe.
+TEST(Finetune, LearnsWhichAnswersArePreferred) {
+  const ScratchFolder tmp;
+  {
+    std::ofstream out(tmp / "pairs.jsonl");
+    for (int i = 0; i < 80; ++i) {
+      const int a = 2 + i * 7 % 40, b = 3 + i * 13 % 50;
+      out << fmt::format(R"({{"prompt": [{{"role": "user", "content": "What is {} + {}?"}}],)", a, b)
+          << fmt::format(R"( "chosen": [{{"role": "assistant", "content": "Sum: {}"}}],)", a + b)
+          << fmt::format(R"( "rejected": [{{"role": "assistant", "content": "Answer: {}"}}]}})", a + b) << "\n";
+    }
+  }
+  Ran r = shell(
+      fmt::format("quern finetune zaya-nano {} --preference dpo --out {} --steps 30 --batch-size 4 --evaluations 2 "
+                  "--base q8 --json",
+                  tmp / "pairs.jsonl", tmp / "dpo"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json told = Json::parse(r.out);
+  EXPECT_NEAR(told.at("loss_before").as_double(), std::log(2.0), 1e-3) << r.out;
+  EXPECT_LT(told.at("loss").as_double(), 0.6) << r.out;
+  EXPECT_EQ(told.at("accuracy").as_double(), 1) << r.out;
+  EXPECT_GT(told.at("margin").as_double(), 0) << r.out;
+  EXPECT_NE(r.err.find("76 rows to learn from, 4 held out"), std::string::npos) << r.err;
+  EXPECT_TRUE(fs::exists(fs::path(tmp / "dpo") / "adapter_model.safetensors"));
+
+  r = shell(fmt::format("quern data pairs {} --tokenizer {}/models/zaya-nano --out {} --json", tmp / "pairs.jsonl",
+                        QUERN_SOURCE_DIR, tmp / "pairs"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("pairs").as_int(), 80);
+  std::ofstream(tmp / "recipe.toml") << R"(
+name = "preferences"
+model = { from = "zaya-nano" }
+adapter = { rank = 4 }
+[[phase]]
+steps = 3
+sequence_length = 64
+batch_size = 4
+schedule = { peak = 1e-3 }
+data = [{ path = "pairs" }]
+preference = { loss = "ipo", beta = 0.2 }
+)";
+  r = shell(fmt::format("quern train {} --out {}", tmp / "recipe.toml", tmp / "run"));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("80 pairs of answers, ipo: beta 0.2"), std::string::npos) << r.err;
+  EXPECT_TRUE(fs::exists(fs::path(tmp / "run") / "reference-0.safetensors"));
+
+  r = shell(fmt::format("quern finetune zaya-nano {} --out {}", tmp / "pairs.jsonl", tmp / "x"));
+  EXPECT_NE(r.err.find("has to be asked for"), std::string::npos) << r.err;
+  EXPECT_EQ(shell(fmt::format("quern finetune zaya-nano {} --preference kto", tmp / "pairs.jsonl")).code, 2);
+  EXPECT_EQ(shell(fmt::format("quern finetune zaya-nano {} --label-smoothing 0.1", tmp / "pairs.jsonl")).code, 2);
+}
+
 }  // namespace
 }  // namespace quern

@@ -84,7 +84,8 @@ TEST_P(ServeSessions, OutliveTheServer) {
   RunningServer other(elsewhere, kv.empty() ? flags + " --quant q8" : "--session-dir " + (folder / "kept"));
   const RawAnswer refused = http(other.port(), "POST", "/v1/sessions/sums/restore", "");
   EXPECT_EQ(refused.status, 400) << refused.body;
-  EXPECT_NE(refused.body.find(kv.empty() ? "saved by another model or weight format" : "saved with KV cache type q8"), std::string::npos)
+  EXPECT_NE(refused.body.find(kv.empty() ? "saved by another model or weight format" : "saved with KV cache type q8"),
+            std::string::npos)
       << refused.body;
 }
 
@@ -142,14 +143,15 @@ TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
     save_safetensors(dir + "/adapter_model.safetensors", {{"base_model.model." + tensor + ".lora_A.weight", a},
                                                           {"base_model.model." + tensor + ".lora_B.weight", b}});
   }
-  const std::string twice = fmt::format("--lora none={} --lora some={}", folder / "none", folder / "some");
+  const std::string twice = fmt::format("--lora none={} --lora some={} --lora half={}:0.5", folder / "none",
+                                        folder / "some", folder / "some");
   RunningServer server(folder, fmt::format("{} {} --adapter-dir {}", kModel, twice, folder / "."));
   ASSERT_GT(server.port(), 0) << server.log();
-  auto score = [&](const char* model) {
+  auto score = [&](const char* model, const std::string& more = "") {
     const Json j = answered(http(server.port(), "POST", "/v1/completions",
                                  fmt::format(R"({{"model": "{}",
-      "prompt": "What is 3 + 4?", "max_tokens": 0, "echo": true, "logprobs": 0}})",
-                                             model)));
+      "prompt": "What is 3 + 4?", "max_tokens": 0, "echo": true, "logprobs": 0{}}})",
+                                             model, more)));
     double sum = 0;
     for (const Json& x : j.at("choices").as_array()[0].at("logprobs").at("token_logprobs").as_array())
       sum += x.is_null() ? 0 : x.as_double();
@@ -167,6 +169,28 @@ TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
   EXPECT_GT(std::abs(score("some") - base), 1e-3);
   EXPECT_EQ(loaded(), 3);
 
+  // A request chooses itself, by name or number, several, with scales; the list is the whole choice.
+  const double some = score("some"), half = score("half");
+  EXPECT_EQ(score("zaya-nano", R"(, "lora": [{"id": "some"}])"), some);
+  EXPECT_EQ(score("none", R"(, "lora": [{"id": 1, "scale": 1.0}])"), some);
+  EXPECT_NEAR(score("zaya-nano", R"(, "lora": [{"id": "some", "scale": 0.5}])"), half, 1e-6);
+  EXPECT_NEAR(score("zaya-nano", R"(, "lora": [{"id": "none"}, {"id": "some"}])"), some, 1e-4);
+  EXPECT_NEAR(score("some", R"(, "lora": [])"), base, 1e-6);
+  EXPECT_NEAR(score("some", R"(, "lora": [{"id": "some", "scale": 0}])"), base, 1e-6);
+  EXPECT_GT(std::abs(half - some), 1e-4);
+  EXPECT_GT(std::abs(half - base), 1e-4);
+  for (const auto& [lora, word] : {std::pair{R"([{"id": "sum"}])", "is not one of"},
+                                   {R"([{"id": 7}])", "numbered from 0"},
+                                   {R"({"id": "some"})", "expected a list"},
+                                   {R"([{"scale": 1}])", "expected"},
+                                   {R"([{"id": "some"}, {"id": "some"}])", "twice"},
+                                   {R"([{"id": "some", "scale": "x"}])", "scale"}}) {
+    const RawAnswer r = http(server.port(), "POST", "/v1/completions",
+                             fmt::format(R"({{"prompt": "x", "max_tokens": 1, "lora": {}}})", lora));
+    EXPECT_EQ(r.status, 400) << lora;
+    EXPECT_NE(r.body.find(word), std::string::npos) << r.body;
+  }
+
   // One more while it runs, and away again; who names a folder elsewhere or a damaged one is told.
   auto post = [&](const char* path, const std::string& body) { return http(server.port(), "POST", path, body); };
   const char *load = "/v1/load_lora_adapter", *unload = "/v1/unload_lora_adapter";
@@ -175,9 +199,9 @@ TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
   EXPECT_EQ(added.at("loaded"), Json(true));
   EXPECT_EQ(score("later"), score("some"));
   const Json list = answered(http(server.port(), "GET", "/lora-adapters"));
-  ASSERT_EQ(list.as_array().size(), 3u);
-  EXPECT_EQ(list.as_array()[2].at("id"), Json("later"));
-  EXPECT_EQ(list.as_array()[2].at("path"), Json("some"));  // not where on the disk
+  ASSERT_EQ(list.as_array().size(), 4u);
+  EXPECT_EQ(list.as_array()[3].at("id"), Json("later"));
+  EXPECT_EQ(list.as_array()[3].at("path"), Json("some"));  // not where on the disk
   EXPECT_EQ(answered(post(unload, R"({"lora_name": "later"})")).at("deleted"), Json(true));
   const std::string ask_later = R"({"model": "later", "prompt": "x", "max_tokens": 1})";
   EXPECT_EQ(post("/v1/completions", ask_later).status, 404);

@@ -217,7 +217,8 @@ TEST_F(SavedAdapter, ComputesTheSameWhenReadBack) {
     EXPECT_GT(std::abs(l.value() - before), 1e-3) << name;
     l.adapter.save(folder_, "base");
     auto read = models::load_model(nn::builtin_registry(), g.folder, {.dtype = DType::f32, .adapter = folder_});
-    EXPECT_LE(relative_error(infer::all_logits(*read, ids), trained), 1e-5) << name;
+    // What learns is multiplied by other kernels, which add in another order.
+    EXPECT_LE(relative_error(infer::all_logits(*read, ids), trained), 1e-4) << name;
   }
 }
 

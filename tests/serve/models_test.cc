@@ -117,6 +117,20 @@ serve::ModelEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* 
           .bytes = bytes};
 }
 
+// An adapter without numbers, on a base.
+serve::ModelEntry beside(const std::string& id, const std::string& base, int64_t bytes) {
+  return {.id = id,
+          .load = {},
+          .bytes = bytes,
+          .base = base,
+          .adapter = "somewhere",
+          .load_beside = [id](const std::shared_ptr<serve::ServedModel>& on) {
+            auto m = serve::with_adapters(on, {{std::make_shared<nn::AdapterPaths>()}});
+            m->id = id;
+            return m;
+          }};
+}
+
 void refused_with(serve::ModelManager& manager, const std::string& id, const char* word) {
   try {
     manager.get(id);
@@ -125,6 +139,27 @@ void refused_with(serve::ModelManager& manager, const std::string& id, const cha
     EXPECT_EQ(e.status, 503);
     EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
   }
+}
+
+TEST(ModelManager, AdaptersShareTheirBaseWhichCountsOnce) {
+  std::atomic<int> loads = 0;
+  std::vector<serve::ModelEntry> entries = {entry("base", 60 << 20, &loads), entry("other", 60 << 20)};
+  for (const char* id : {"x", "y", "z"}) entries.push_back(beside(id, "base", 10 << 20));
+  serve::ModelManager manager(std::move(entries), {.memory_bytes = 100 << 20});
+  auto x = manager.get("x"), y = manager.get("y"), z = manager.get("z");
+  EXPECT_EQ(loads, 1) << "one base for three adapters";
+  EXPECT_EQ(x->host, y->host);
+  EXPECT_EQ(x->base, manager.get("base"));
+  EXPECT_NE(x->adapters[0].paths, y->adapters[0].paths);
+  EXPECT_EQ(serve::with_adapters(x, {})->base, x->base) << "not an adapter of an adapter";
+  refused_with(manager, "other", "base");  // adapters at work hold it
+  x.reset(), y.reset(), z.reset();
+  EXPECT_NE(manager.get("other"), nullptr);  // adapters go first, and then what they held
+  EXPECT_EQ(manager.loaded("x"), nullptr);
+  EXPECT_EQ(manager.loaded("base"), nullptr);
+  EXPECT_NE(manager.get("y"), nullptr);
+  EXPECT_EQ(loads, 2);
+  EXPECT_EQ(manager.loaded("other"), nullptr);
 }
 
 TEST(ModelManager, MakesRoomButNeverTakesAModelAtWork) {

@@ -62,7 +62,7 @@ TEST(FinetuneRows, RefusesWhatTeachesNothing) {
   refused(R"({"messages": [{"role": "tool", "content": "a"}]})", "tool calls");
   refused(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})", "images");
   refused(R"({"messages": [{"content": "a"}]})", "turn 1: has no role");
-  refused(R"({"prompt": "p", "chosen": "a", "rejected": "b"})", "preferences (DPO)");
+  refused(R"({"prompt": "p", "chosen": "a", "rejected": "b"})", "has to be asked for");
   refused(R"({"instruction": "i"})", "no output");
   refused(R"({"prompt": "p", "completion": ""})", "answer is empty");
 }
@@ -105,14 +105,17 @@ TEST_F(FinetuneFiles, SplitsWithoutALeak) {
   std::vector<train::FinetuneRow> rows;
   for (int i = 0; i < 40; ++i)
     rows.push_back({fmt::format("x:{}", i + 1), Json(), "", fmt::format("text {}", i % 20)});
-  const train::FinetuneSplit a = train::split_rows(rows, 0.1, 100, 1), b = train::split_rows(rows, 0.1, 100, 1);
+  const train::FinetuneSplit a = train::split_rows(rows, {0.1, 100, 1}), b = train::split_rows(rows, {0.1, 100, 1});
   EXPECT_EQ(a.held_out.size(), 4u);
   for (const train::FinetuneRow& h : a.held_out)
     for (const train::FinetuneRow& l : a.learned) EXPECT_NE(h.key(), l.key());
   EXPECT_EQ(a.learned.size() + a.held_out.size() + static_cast<size_t>(a.repeated), rows.size());
   EXPECT_EQ(a.held_out[0].where, b.held_out[0].where);
-  EXPECT_EQ(train::split_rows(rows, 0.5, 3, 1).held_out.size(), 3u);
-  EXPECT_NE(message_of([&] { train::split_rows({rows[0]}, 0.1, 3, 1); }).find("at least 2"), std::string::npos);
+  EXPECT_EQ(train::split_rows(rows, {0.5, 3, 1}).held_out.size(), 3u);
+  EXPECT_NE(message_of([&] {
+              train::split_rows(std::vector{rows[0]}, {0.1, 3, 1});
+            }).find("at least 2"),
+            std::string::npos);
 }
 
 TEST_F(FinetuneFiles, OnlyAnswersAreLearned) {

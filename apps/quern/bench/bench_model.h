@@ -21,7 +21,8 @@ struct ModelBenchOptions {
   bool skip_prefill = false, json = false;
 };
 int bench_model(const ModelBenchOptions& options);
-int bench_batch(ModelBenchOptions options);        // total speed of 1, 4 and 16 sequences
+int bench_batch(ModelBenchOptions options);                          // total speed of 1, 4 and 16 sequences
+int bench_adapters(const ModelBenchOptions& options, int64_t rank);  // sequences with an adapter each, beside none
 int bench_rows(const ModelBenchOptions& options);  // steps of several rows of one sequence, beside one
 // A draft model, a folder or a scheme, beside no guesses, as if so many came true.
 int bench_draft(const ModelBenchOptions& options, const std::string& draft);

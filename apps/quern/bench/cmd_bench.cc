@@ -97,6 +97,7 @@ struct BenchFlags {
   TrainBenchOptions train;
   TreeBenchOptions tree;
   std::optional<int64_t> prompt;
+  int64_t rank = 16;
   std::string draft;
   std::string plan = "mrsa:8x4x2,beta=192,tau=64";
 };
@@ -131,12 +132,15 @@ void declare(Args& a, BenchFlags& f) {
           "with f32 weights]")
       .flag("--prompt N", f.prompt, "model, prefix: prompt length in tokens [2048; 4096 for prefix]")
       .flag("--chunk N", f.model.chunk, "prefix: maximum prefill tokens per step")
-      .flag(
-          "--depth N", f.model.depths,
-          "model, batch, speculative: context length of decoding in tokens; repeatable [512 and 8192; 512 for batch]")
+      .flag("--depth N", f.model.depths,
+            "model, batch, adapters, speculative: context length of decoding in tokens; repeatable [512 and 8192; "
+            "512 for "
+            "batch and adapters]")
       .flag("--batch N", f.model.batches,
-            "model, batch: number of concurrent sequences; speculative: tokens per step; repeatable [1; 1 4 16 for "
-            "batch; 2 3 5 9 for speculative]")
+            "model, batch, adapters: number of concurrent sequences; speculative: tokens per step; repeatable [1; 1 "
+            "4 16 for "
+            "batch; 16 for adapters; 2 3 5 9 for speculative]")
+      .flag("--rank N", f.rank, "adapters: rank of the adapters")
       .flag("--draft MODEL", f.draft, "draft: draft model: a folder, or q8 or q4 for a quantized copy of the model")
       .flag("--plan PLAN", f.plan, "test-time: test-time compute plan, as in quern run --think")
       .flag("--skip-prefill", f.model.skip_prefill, "model: benchmark decoding only")
@@ -159,6 +163,7 @@ void declare(Args& a, BenchFlags& f) {
           "  mixers          one layer of MHA, CCGQA and CCA: prefill and backward; --decode and --crossing: OVQ\n"
           "  model           prefill and decode speed of a model, against the compute peak and the read bandwidth\n"
           "  batch           throughput of concurrent sequences\n"
+          "  adapters        sequences with a LoRA adapter each, compared with none and with one for all\n"
           "  speculative     speculative decoding: cost of draft tokens per step, and the speed-up of prompt lookup\n"
           "  draft           speculative decoding: the speed-up of a draft model at given acceptance rates\n"
           "  prefix          time to first token with and without the prefix cache\n"
@@ -190,15 +195,16 @@ int bench_of_model(BenchFlags& f) {
     throw UsageError("quern bench: expected --prompt of at least 10 and --chunk of at least 1");
   if (f.what == "model") return bench_model(f.model);
   if (f.what == "batch") return bench_batch(f.model);
+  if (f.what == "adapters") return bench_adapters(f.model, f.rank);
   if (f.what == "speculative") return bench_rows(f.model);
   if (f.what == "draft") return bench_draft(f.model, f.draft);
   if (f.what == "test-time") return bench_think(f.model, f.plan);
   if (f.what == "prefix") return bench_prefix(f.model);
-  throw UsageError(
-      fmt::format("quern bench: unknown benchmark '{}', expected host, kernels, products, mixers, model, batch, "
-                  "speculative, prefix, "
-                  "test-time, draft, train or tree-attention",
-                  f.what));
+  throw UsageError(fmt::format(
+      "quern bench: unknown benchmark '{}', expected host, kernels, products, mixers, model, batch, adapters, "
+      "speculative, prefix, "
+      "test-time, draft, train or tree-attention",
+      f.what));
 }
 
 }  // namespace

@@ -63,19 +63,21 @@ infer::WeightSettings WeightFlags::resolved() const {
   return s;
 }
 
+AdapterPath::AdapterPath(const std::string& text) : folder(text) {
+  const size_t colon = folder.rfind(':');
+  if (colon == folder.npos || std::filesystem::exists(folder)) return;
+  const std::string number = folder.substr(colon + 1);
+  char* end = nullptr;
+  scale = std::strtod(number.c_str(), &end);
+  if (number.empty() || *end != 0 || !std::isfinite(scale))
+    throw UsageError(fmt::format("--lora '{}': expected DIR or DIR:SCALE, and '{}' is not a number", text, number));
+  folder.resize(colon);
+}
+
 models::LoadOptions LoraFlag::with(models::LoadOptions options) const {
   if (!lora) return options;
-  std::string folder = *lora;
-  const size_t colon = folder.rfind(':');
-  if (colon != folder.npos && !std::filesystem::exists(folder)) {
-    const std::string scale = folder.substr(colon + 1);
-    char* end = nullptr;
-    options.adapter_scale = std::strtod(scale.c_str(), &end);
-    if (scale.empty() || *end != 0 || !std::isfinite(options.adapter_scale))
-      throw UsageError(fmt::format("--lora '{}': expected DIR or DIR:SCALE, and '{}' is not a number", *lora, scale));
-    folder.resize(colon);
-  }
-  options.adapter = folder;
+  const AdapterPath adapter(*lora);
+  options.adapter = adapter.folder, options.adapter_scale = adapter.scale;
   return options;
 }
 

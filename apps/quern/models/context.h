@@ -40,6 +40,13 @@ struct WeightFlags {
   infer::WeightSettings resolved() const;
 };
 
+// An adapter as flags name it, DIR or DIR:SCALE.
+struct AdapterPath {
+  std::string folder;
+  double scale = 1;
+  explicit AdapterPath(const std::string& text);  // throws UsageError
+};
+
 // --lora DIR[:SCALE] of verbs that run one model.
 struct LoraFlag {
   std::optional<std::string> lora = {};

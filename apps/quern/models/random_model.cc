@@ -37,10 +37,11 @@ std::pair<std::string, std::string> family_and_size(const std::string& shape) {
 
 }  // namespace
 
-std::unique_ptr<models::Model> random_model(const std::string& shape, const std::string& scheme) {
+std::unique_ptr<models::Model> random_model(const std::string& shape, const std::string& scheme,
+                                            nn::LowRankSource* paths) {
   auto [family, size] = family_and_size(shape);
-  return random_model(shape_config(family, size, shape_vocab(family, size)),
-                      nn::WeightPrepacking(kernels::QuantFormat(kernels::parse_format(scheme, "--quant"))));
+  const nn::WeightPrepacking packing(kernels::QuantFormat(kernels::parse_format(scheme, "--quant")));
+  return random_model(shape_config(family, size, shape_vocab(family, size)), packing.beside(paths));
 }
 
 std::unique_ptr<models::Model> random_model(const Json& config, const nn::WeightPrepacking& packing) {

@@ -75,24 +75,28 @@ std::string model_id(const std::string& dir) {
 
 struct Served {  // as the command line names it
   std::string id, dir, adapter, base = {};
+  double scale = 1;  // of the adapter
 };
 
-// NAME=FOLDER, or NAME=FOLDER@MODEL for another than the first.
+// NAME=FOLDER or NAME=FOLDER:SCALE, with @MODEL behind it for another than the first.
 Served read_lora(const std::string& text, const std::vector<Served>& models) {
-  const size_t equals = text.find('='), at = text.rfind('@');
+  const size_t equals = text.find('=');
   if (equals == 0 || equals == text.npos)
     throw UsageError(fmt::format("quern serve: --lora '{}': expected NAME=FOLDER or NAME=FOLDER@MODEL", text));
-  const std::string folder = text.substr(equals + 1);
-  if (std::filesystem::exists(folder) || at == text.npos || at < equals)
-    return {.id = text.substr(0, equals), .dir = models[0].dir, .adapter = folder, .base = models[0].id};
-  const std::string base = text.substr(at + 1);
-  for (const Served& m : models)
-    if (m.id == base)
-      return {.id = text.substr(0, equals),
-              .dir = m.dir,
-              .adapter = text.substr(equals + 1, at - equals - 1),
-              .base = m.id};
-  fail("--lora {}: no served model has the name '{}'", text, base);
+  std::string path = text.substr(equals + 1);
+  const size_t at = path.rfind('@');
+  const Served* on = models.data();
+  if (at != path.npos && !std::filesystem::exists(path)) {
+    const auto named = std::ranges::find(models, path.substr(at + 1), &Served::id);
+    if (named == models.end()) fail("--lora {}: no served model has the name '{}'", text, path.substr(at + 1));
+    on = &*named, path.resize(at);
+  }
+  const AdapterPath adapter(path);
+  return {.id = text.substr(0, equals),
+          .dir = on->dir,
+          .adapter = adapter.folder,
+          .base = on->id,
+          .scale = adapter.scale};
 }
 
 struct ServeSettings {
@@ -122,10 +126,27 @@ std::unique_ptr<serve::ServedModel> load_served_encoder(const Served& what, cons
   return m;
 }
 
+// Beside weights that are rounded themselves, adapters are kept in bf16: they are read for every row.
+DType factors_beside(const Served& what, const models::LoadOptions& options) {
+  const bool packed = packed_formats(what.dir, models::open_checkpoint(what.dir)).has_value();
+  const bool whole =
+      options.scheme ? options.scheme->format == kernels::WeightFormat::f32 : options.dtype == DType::f32;
+  return whole && !packed ? DType::f32 : DType::bf16;
+}
+
+std::string fingerprint_of(const Served& what, const ServeSettings& how) {
+  if (how.weights.empty()) return {};
+  if (what.adapter.empty()) return models::model_fingerprint(what.dir, how.weights);
+  const std::string scale = what.scale == 1 ? "" : fmt::format(":{}", what.scale);
+  return models::model_fingerprint(what.dir, how.weights + scale, what.adapter);
+}
+
 std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeSettings& how) {
   if (encoders::is_encoder(what.dir)) return load_served_encoder(what, how);
   models::LoadOptions options = how.load;
-  if (!what.adapter.empty()) options.adapter = what.adapter;
+  auto sites = what.adapter.empty() ? std::make_shared<models::AdapterSites>(factors_beside(what, options)) : nullptr;
+  options.paths = sites.get();
+  if (!what.adapter.empty()) options.adapter = what.adapter, options.adapter_scale = what.scale;
   auto model = load_for_inference(what.dir, options);
   text::ChatTemplate chat_template = models::load_chat_template(what.dir, model->family());
   std::unique_ptr<serve::ServedModel> m(new serve::ServedModel{.id = what.id,
@@ -135,7 +156,8 @@ std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeS
                                                                .defaults = models::load_generation_config(what.dir),
                                                                .host = nullptr,
                                                                .created = serve::unix_time()});
-  if (!how.weights.empty()) m->fingerprint = models::model_fingerprint(what.dir, how.weights, options.adapter);
+  m->sites = std::move(sites);
+  m->fingerprint = fingerprint_of(what, how);
   infer::EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
   if (what.dir == how.drafted) m->draft = how.ahead.load(what.dir, m->tokenizer);
@@ -147,14 +169,38 @@ std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeS
   return m;
 }
 
+// Rows of the base choose the adapter, whose weights and engine it shares.
+std::shared_ptr<serve::ServedModel> load_beside(const Served& what, const ServeSettings& how,
+                                                const std::shared_ptr<serve::ServedModel>& base) {
+  auto m = serve::with_adapters(
+      base, {{.paths = base->sites->read(what.adapter, *base->model), .scale = static_cast<float>(what.scale)}});
+  m->id = what.id, m->created = serve::unix_time(), m->fingerprint = fingerprint_of(what, how);
+  fmt::print(stderr, "{}: adapter on {}, {:.1f} MB\n", m->id, base->id,
+             static_cast<double>(m->adapters[0].paths->bytes) / 1e6);
+  return m;
+}
+
+// Whether the adapter needs a copy of the weights for itself. What cannot be read is told when it is loaded.
+bool needs_a_copy(const std::string& adapter) {
+  try {
+    return !models::AdapterSites::only_beside(adapter);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // `how` outlives the entry.
 serve::ModelEntry entry_of(const Served& what, const ServeSettings& how) {
-  return {.id = what.id,
-          .load = [what, &how] { return load_served(what, how); },
-          .bytes = weight_bytes(what.dir) + how.engine.cache_bytes +
-                   (what.dir == how.drafted ? how.ahead.weights(what.dir) : 0),
-          .base = what.base,
-          .adapter = what.adapter};
+  serve::ModelEntry e{.id = what.id, .load = {}, .base = what.base, .adapter = what.adapter};
+  if (!what.adapter.empty() && !needs_a_copy(what.adapter)) {
+    e.bytes = std::filesystem::exists(what.adapter) ? weight_bytes(what.adapter) : 0;
+    e.load_beside = [what, &how](const auto& base) { return load_beside(what, how, base); };
+    return e;
+  }
+  e.bytes =
+      weight_bytes(what.dir) + how.engine.cache_bytes + (what.dir == how.drafted ? how.ahead.weights(what.dir) : 0);
+  e.load = [what, &how] { return load_served(what, how); };
+  return e;
 }
 
 // An --adapter-dir that is there, and how a folder below it becomes a model.

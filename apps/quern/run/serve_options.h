@@ -25,9 +25,9 @@ struct ServeOptions {
     v("name", names, "model name that clients use; repeatable, one per DIR in order",
       {.value = "NAME", .shown_default = "name of the folder"});
     v("lora", loras,
-      "serve a LoRA adapter (PEFT folder) on the first model, or on another (NAME=DIR@MODEL), as model NAME; "
-      "repeatable",
-      {.value = "NAME=DIR"});
+      "serve a LoRA adapter (PEFT folder) on the first model, or on another (NAME=DIR@MODEL), as model NAME; SCALE "
+      "multiplies its effect; repeatable",
+      {.value = "NAME=DIR[:SCALE]"});
     v("adapter_dir", adapter_dir,
       "let clients load and unload adapters below DIR at run time (/v1/load_lora_adapter)", {.value = "DIR"});
     v("host", host, "address to listen on", {.value = "ADDRESS"});

@@ -213,6 +213,8 @@ int curriculum(Words args) {
 
 constexpr MenuItem kItems[] = {
     {"build", "IN… --tokenizer DIR --out PREFIX", "tokenize texts or chats into token shards", build},
+    {"pairs", "IN… --tokenizer DIR --out PREFIX", "tokenize pairs of answers for learning from preferences",
+     data_pairs},
     {"info", "PREFIX", "describe token shards", info},
     {"show", "PREFIX N", "print one document of token shards", show},
     {"curriculum", "--out FILE.jsonl --count N", "generate synthetic reasoning problems with worked solutions",

@@ -5,5 +5,6 @@
 namespace quern::cli {
 
 int data_attempts(Words args);
+int data_pairs(Words args);  // answers, chosen and rejected
 
 }  // namespace quern::cli

@@ -10,6 +10,7 @@
 #include "quern/models/checkpoint.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/text/chat/chat_prompt.h"
+#include "quern/train/preference/preference_source.h"
 #include "quern/train/report/report.h"
 
 namespace quern::cli {
@@ -63,6 +64,7 @@ class SampleAnswers {
 // Keeps the best held-out loss, and says when there is no use in going on.
 struct BestLoss {
   double before = std::numeric_limits<double>::quiet_NaN(), best = std::numeric_limits<double>::infinity();
+  std::optional<double> accuracy = {}, margin = {};
   int64_t step = 0, worse = 0;
 
   bool take(const train::EvalMetrics& e) {  // true: the best so far
@@ -70,9 +72,17 @@ struct BestLoss {
     if (e.step == 0) return false;
     if (!(e.eval_loss < best)) return ++worse, false;
     best = e.eval_loss, step = e.step, worse = 0;
+    accuracy = e.eval_accuracy, margin = e.eval_margin;
     return true;
   }
 };
+
+std::string told(const train::EvalMetrics& e) {
+  return fmt::format("held-out loss {:.4f}", e.eval_loss) +
+         (e.eval_accuracy
+              ? fmt::format(", accuracy {:.3f}, margin {:.3f}", *e.eval_accuracy, e.eval_margin.value_or(0))
+              : "");
+}
 
 void train(const FinetuneJob& job, comm::Communicator& comm, FinetuneResult& result) {
   StepLine line;
@@ -81,7 +91,8 @@ void train(const FinetuneJob& job, comm::Communicator& comm, FinetuneResult& res
     fmt::print(stderr, "{}\n", s);
   };
   const std::filesystem::path run = job.out / "run";
-  train::Trainer t(job.recipe, nn::builtin_registry(), comm, {.out = run, .resume = job.resume, .say = say});
+  train::Trainer t(job.recipe, nn::builtin_registry(), comm,
+                   train::with_preferences({.out = run, .resume = job.resume, .say = say}));
   fmt::print(stderr, "{}", t.describe());
   const SampleAnswers samples(job, t.model());
   BestLoss loss;
@@ -90,12 +101,14 @@ void train(const FinetuneJob& job, comm::Communicator& comm, FinetuneResult& res
   } else {
     t.evaluate();
     loss.take(t.evaluations()[0]);
-    say(fmt::format("before: held-out loss {:.4f}", loss.before));
+    say("before: " + told(t.evaluations()[0]));
     samples.show();
   }
   auto done = [&](bool finished) {
     result = {.before = loss.before,
               .best = loss.best,
+              .accuracy = loss.accuracy,
+              .margin = loss.margin,
               .best_step = loss.step,
               .steps = t.finished(),
               .parameters = t.parameters(),
@@ -107,7 +120,7 @@ void train(const FinetuneJob& job, comm::Communicator& comm, FinetuneResult& res
     if (!t.evaluations().empty() && t.evaluations()[0].step == t.finished()) {
       const bool best = loss.take(t.evaluations()[0]);
       if (best) t.export_model(job.out, DType::f32);
-      say(fmt::format("step {}: held-out loss {:.4f}{}", t.finished(), t.evaluations()[0].eval_loss,
+      say(fmt::format("step {}: {}{}", t.finished(), told(t.evaluations()[0]),
                       best ? "" : fmt::format(" (best {:.4f} at step {})", loss.best, loss.step)));
       samples.show();
       if (job.patience > 0 && loss.worse >= job.patience) {

@@ -2,6 +2,7 @@
 // the best adapter as a PEFT folder.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "quern/train/finetune/finetune_rows.h"
@@ -18,7 +19,8 @@ struct FinetuneJob {
 };
 
 struct FinetuneResult {
-  double before = 0, best = 0;  // held-out loss in nats per token
+  double before = 0, best = 0;                       // held-out loss in nats per token, or by pair
+  std::optional<double> accuracy = {}, margin = {};  // of held-out pairs, at the best loss
   int64_t best_step = 0, steps = 0, parameters = 0;
   bool finished = false;  // false: interrupted, to be resumed
 };

@@ -26,6 +26,13 @@ void StepLine::show(const train::Trainer& t) {
         m.kl.value_or(0), m.grad_norm, m.time_s, duration(pace_ * static_cast<double>(t.steps() - m.step))));
     return;
   }
+  if (m.margin) {
+    line_.show(
+        fmt::format("step {:>6}/{}  loss {:.4f}  margin {:.3f}  accuracy {:.2f}  lr {:.2e}  |g| {:.2f}  {} left",
+                    m.step, t.steps(), smooth_, *m.margin, m.accuracy.value_or(0), m.lr, m.grad_norm,
+                    duration(pace_ * static_cast<double>(t.steps() - m.step))));
+    return;
+  }
   line_.show(fmt::format("step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left", m.step,
                          t.steps(), smooth_, m.bpb ? fmt::format("  {:.3f} bpb", *m.bpb) : "", m.lr, m.grad_norm,
                          m.tokens_per_s.value_or(0), m.mfu ? fmt::format("  mfu {:.0f} %", 100 * *m.mfu) : "",

@@ -40,7 +40,7 @@ int64_t kept_bytes(std::span<const int64_t> parts, int64_t rows) {
 }  // namespace
 
 PrefixCache::PrefixCache(std::vector<mixers::StateSite> sites, int64_t budget_bytes)
-    : sites_(std::move(sites)), budget_(budget_bytes), root_(std::make_unique<Node>()) {
+    : sites_(std::move(sites)), budget_(budget_bytes) {
   std::vector<int64_t> fixed_bytes;
   for (size_t s = 0; s < sites_.size(); ++s) {
     const mixers::StateSpec& spec = sites_[s].spec;
@@ -71,15 +71,17 @@ int64_t PrefixCache::node_bytes(const Node& node) const {
 // Takes no memory: this is what is done when there is none.
 void PrefixCache::clear() {
   leaves_.clear(), idle_.clear();
-  for (Node* n = root_.get();;) {
-    if (!n->children.empty()) {
-      n = n->children.begin()->second.get();
-      continue;
+  for (const auto& [variant, root] : roots_)
+    for (Node* n = root.get();;) {
+      if (!n->children.empty()) {
+        n = n->children.begin()->second.get();
+        continue;
+      }
+      if (!n->parent) break;
+      n = n->parent;
+      n->children.erase(n->children.begin());
     }
-    if (n == root_.get()) break;
-    n = n->parent;
-    n->children.erase(n->children.begin());
-  }
+  roots_.clear();
   bytes_ = 0;
 }
 
@@ -88,9 +90,12 @@ void PrefixCache::touch(Node& node) {
   node.used = clock_;
 }
 
-std::vector<PrefixCache::Step> PrefixCache::walk(std::span<const int32_t> tokens) const {
+std::vector<PrefixCache::Step> PrefixCache::walk(const PrefixText& text) const {
   std::vector<Step> path;
-  Node* node = root_.get();
+  const auto root = roots_.find(text.variant);
+  if (root == roots_.end()) return path;
+  const std::span<const int32_t> tokens = text.tokens;
+  Node* node = root->second.get();
   for (size_t at = 0; at < tokens.size();) {
     auto child = node->children.find(tokens[at]);
     if (child == node->children.end()) break;
@@ -104,16 +109,16 @@ std::vector<PrefixCache::Step> PrefixCache::walk(std::span<const int32_t> tokens
   return path;
 }
 
-int64_t PrefixCache::known(std::span<const int32_t> tokens) const {
-  std::vector<Step> path = walk(tokens);
+int64_t PrefixCache::known(const PrefixText& text) const {
+  std::vector<Step> path = walk(text);
   return path.empty() ? 0 : path.back().node->begin + path.back().length;
 }
 
-PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, mixers::SequenceState& fresh,
+PrefixMatch PrefixCache::resume(const PrefixText& text, int64_t limit, mixers::SequenceState& fresh,
                                 int64_t aligned) {
-  QUERN_CHECK(fresh.length() == 0 && limit <= static_cast<int64_t>(tokens.size()));
+  QUERN_CHECK(fresh.length() == 0 && limit <= static_cast<int64_t>(text.tokens.size()));
   ++clock_;
-  std::vector<Step> path = walk(tokens);
+  std::vector<Step> path = walk(text);
   PrefixMatch m;
   for (const Step& s : path) m.matched += s.length, touch(*s.node);
   Snapshot* from = nullptr;
@@ -202,17 +207,24 @@ void PrefixCache::put_snapshot(Node& node, int64_t position, const mixers::Seque
   bytes_ += snapshot_bytes_;
 }
 
-void PrefixCache::store(std::span<const int32_t> tokens, const mixers::SequenceState& rows,
-                        const mixers::SequenceState& fixed, SnapshotKind kind) {
+PrefixCache::Node* PrefixCache::root_of(std::string_view variant) {
+  auto root = roots_.find(variant);
+  if (root == roots_.end()) root = roots_.emplace(std::string(variant), std::make_unique<Node>()).first;
+  return root->second.get();
+}
+
+void PrefixCache::store(const PrefixText& text, const mixers::SequenceState& rows, const mixers::SequenceState& fixed,
+                        SnapshotKind kind) {
+  const std::span<const int32_t> tokens = text.tokens;
   int64_t n = static_cast<int64_t>(tokens.size());
   QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),
               fixed.length(), n);
   if (n == 0 || !takes(n)) return;  // it would push out everything, itself included
   ++clock_;
-  std::vector<Step> path = walk(tokens);
+  std::vector<Step> path = walk(text);
   const uint64_t before = path.empty() ? 0 : path.back().node->used;  // of what lies behind the place where they part
   for (const Step& s : path) touch(*s.node);
-  Node* node = path.empty() ? root_.get() : path.back().node;
+  Node* node = path.empty() ? root_of(text.variant) : path.back().node;
   int64_t at = path.empty() ? 0 : node->begin + path.back().length;
   if (at < n) {
     if (at < node->end()) split(*node, at - node->begin, before);
@@ -257,7 +269,11 @@ bool PrefixCache::drop_oldest_leaf() {
   for (const auto& [position, snapshot] : oldest->snapshots) idle_.erase({snapshot.used, position, oldest});
   bytes_ -= node_bytes(*oldest);
   parent->children.erase(oldest->tokens[0]);
-  if (parent == root_.get() || !parent->children.empty()) return true;
+  if (!parent->children.empty()) return true;
+  if (!parent->parent) {  // a whole variant is gone
+    std::erase_if(roots_, [&](const auto& r) { return r.second.get() == parent; });
+    return true;
+  }
   entry.value() = {parent->used, parent};
   leaves_.insert(std::move(entry));
   return true;

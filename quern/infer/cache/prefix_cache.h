@@ -1,6 +1,7 @@
 // Prefix cache: a radix tree over token ids that lets a request reuse the state of earlier ones. Edges hold the KV
 // cache of their tokens, valid up to any token, and snapshots of recurrent state, valid at one position only. A
-// request resumes at the deepest snapshot inside its cached prefix and recomputes the rest. Reads only StateSpec.
+// request resumes at the deepest snapshot inside its cached prefix and recomputes the rest. Reads only StateSpec. The same
+// tokens with other adapters are another text: each variant has a tree of its own, all under one budget.
 //
 // Snapshots are taken at the ends of turns, where a request branches off a cached path, and periodically. Bytes are
 // counted as allocated: rounded-up blocks, tokens and the tree's own nodes. Over the byte budget, periodic snapshots
@@ -12,6 +13,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,6 +23,14 @@
 namespace quern::infer {
 
 enum class SnapshotKind { periodic, branch, turn_end };
+
+// Tokens, and as what variant of the model they were processed: choice_key of the adapters; empty: the model itself.
+struct PrefixText {
+  std::span<const int32_t> tokens;
+  std::string_view variant = {};
+  PrefixText(std::span<const int32_t> t, std::string_view of = {}) : tokens(t), variant(of) {}
+  PrefixText(const std::vector<int32_t>& t, std::string_view of = {}) : tokens(t), variant(of) {}
+};
 
 struct PrefixMatch {
   int64_t matched = 0;  // leading tokens found in the tree
@@ -34,17 +44,16 @@ class PrefixCache {
   ~PrefixCache();
 
   // Restores an empty state to the deepest cached position ≤ limit that is a multiple of `aligned`.
-  PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, mixers::SequenceState& fresh,
-                     int64_t aligned = 1);
-  // Caches `tokens`: their KV cache rows from `rows`, a state of them and possibly more, and the recurrent state after
+  PrefixMatch resume(const PrefixText& text, int64_t limit, mixers::SequenceState& fresh, int64_t aligned = 1);
+  // Caches the text's tokens: their KV cache rows from `rows`, a state of them and possibly more, and the recurrent state after
   // the last of them from `fixed`.
-  void store(std::span<const int32_t> tokens, const mixers::SequenceState& rows, const mixers::SequenceState& fixed,
+  void store(const PrefixText& text, const mixers::SequenceState& rows, const mixers::SequenceState& fixed,
              SnapshotKind kind);
-  void store(std::span<const int32_t> tokens, const mixers::SequenceState& state, SnapshotKind kind) {
-    store(tokens, state, state, kind);
+  void store(const PrefixText& text, const mixers::SequenceState& state, SnapshotKind kind) {
+    store(text, state, state, kind);
   }
   // Length of the cached prefix, without marking it used.
-  int64_t known(std::span<const int32_t> tokens) const;
+  int64_t known(const PrefixText& text) const;
 
   const std::vector<mixers::StateSite>& sites() const { return sites_; }
   bool needs_snapshots() const { return needs_snapshots_; }
@@ -68,9 +77,10 @@ class PrefixCache {
     Node* node;
     int64_t length;  // tokens of the node's edge that matched
   };
+  Node* root_of(std::string_view variant);
   int64_t edge_bytes(int64_t tokens) const;  // of a node, without snapshots
   int64_t node_bytes(const Node& node) const;
-  std::vector<Step> walk(std::span<const int32_t> tokens) const;
+  std::vector<Step> walk(const PrefixText& text) const;
   void split(Node& node, int64_t length, uint64_t tail_used);
   void put_snapshot(Node& node, int64_t position, const mixers::SequenceState& state, SnapshotKind kind);
   void shrink();
@@ -85,7 +95,7 @@ class PrefixCache {
   bool needs_snapshots_ = false;
   int64_t budget_, bytes_ = 0;
   uint64_t clock_ = 0;
-  std::unique_ptr<Node> root_;
+  std::map<std::string, std::unique_ptr<Node>, std::less<>> roots_;  // by variant; a root without children is none
   // Eviction candidates, oldest first, so that finding one needs no walk through the tree.
   std::set<Leaf> leaves_;
   std::set<Idle> idle_;  // periodic snapshots that no request resumed from

@@ -143,6 +143,7 @@ struct Engine::Impl {
     const StepSnapshots snapshots(segments, sites);
     const StepInput in = step_input(segments);
     grad::Tape tape(grad::Tape::inference);
+    if (!in.adapters.parts.empty()) tape.adapters = &in.adapters;
     mixers::Batch batch = mixers::Batch::resume(in.states, in.lengths);
     batch.snapshot_points = snapshots.points();
     if (o.shards) batch.placement = *o.shards;
@@ -150,6 +151,7 @@ struct Engine::Impl {
     const bool recorded = std::any_of(segments.begin(), segments.end(), is_recorded);
     if (recorded) batch.record_routes = &routes;
     const Tensor hidden = model.hidden(tape, in.ids, batch).value;
+    tape.adapters = nullptr;  // the head has other rows, and no paths
     snapshots.store(prefix.cache());
     int64_t row = 0;
     for (const StepSegment& g : segments) {

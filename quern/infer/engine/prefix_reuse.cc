@@ -24,12 +24,12 @@ PrefixReuse::PrefixReuse(const std::vector<mixers::StateSite>& sites, const Pref
 void PrefixReuse::start(Sequence& s) {
   s.state = mixers::SequenceState(sites());
   s.state.reserve(s.max_rows);
-  const std::span<const int32_t> known(s.tokens);
+  const auto known = static_cast<int64_t>(s.tokens.size());
   PrefixMatch match;
   match.note = s.r.options.score_prompt ? "a prompt's scores need all of it" : "the prefix cache is off";
   s.out.prompt_logprobs.clear(), s.out.prompt_top.clear();
   if (o_.cache_bytes > 0 && !s.r.options.score_prompt)
-    match = cache_.resume(known, static_cast<int64_t>(known.size()) - 1, s.state, o_.deterministic ? o_.chunk : 1);
+    match = cache_.resume(s.text_until(known), known - 1, s.state, o_.deterministic ? o_.chunk : 1);
   s.out.cached_tokens = std::min(match.cached, s.prompt);
   s.out.recomputed_tokens = s.prompt - s.out.cached_tokens;
   s.out.cache_note = match.note;
@@ -41,7 +41,7 @@ void PrefixReuse::start(Sequence& s) {
 void PrefixReuse::store_end(const Sequence& s) {
   if (s.fed() == 0 || o_.cache_bytes <= 0 || o_.deterministic) return;
   try {
-    cache_.store(std::span(s.tokens).first(static_cast<size_t>(s.fed())), s.state, SnapshotKind::turn_end);
+    cache_.store(s.text_until(s.fed()), s.state, SnapshotKind::turn_end);
   } catch (const std::bad_alloc&) {
     cache_.clear();  // the output is whole; only what was remembered goes
   }

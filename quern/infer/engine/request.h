@@ -15,6 +15,7 @@
 #include "quern/infer/sampling/constraint.h"
 #include "quern/infer/sampling/sampler.h"
 #include "quern/infer/speculation/speculation_options.h"
+#include "quern/nn/row_adapters.h"
 
 namespace quern::infer {
 
@@ -34,6 +35,8 @@ struct GenerateOptions {
   std::shared_ptr<const ConstraintSource> constraint = {};  // constrained decoding
   // Speculative decoding; by default as the engine's options say. The output is unchanged up to rounding.
   std::optional<SpeculationOptions> speculate = {};
+  // Adapters of this request's rows, of a model that has places for them (models/adapter_sites.h); draft models have none.
+  nn::ChosenAdapters adapters = {};
   template <class V>
   void visit(V& v) {
     v("max_tokens", max_tokens, "maximum number of tokens to generate",

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Sequence {
   int64_t id = 0;
   Request r;
   std::vector<int32_t> tokens;  // prompt and output
+  std::string variant;          // of the model: choice_key of its adapters
   int64_t prompt = 0;
   int64_t max_length = 0;                           // prompt and output at their longest
   int64_t max_rows = 0;                             // of its KV cache then; with shards, those of this rank
@@ -42,6 +44,7 @@ struct Sequence {
   Sequence(Request request, int64_t max_positions)
       : r(std::move(request)),
         tokens(r.prompt),
+        variant(nn::choice_key(r.options.adapters)),
         prompt(static_cast<int64_t>(tokens.size())),
         max_length(std::min(prompt + r.options.max_tokens, max_positions)),
         max_rows(max_length),
@@ -50,6 +53,7 @@ struct Sequence {
     out.prompt_tokens = prompt;
     if (r.options.record) out.record.emplace();
   }
+  PrefixText text_until(int64_t n) const { return {std::span(tokens).first(static_cast<size_t>(n)), variant}; }
   int64_t fed() const { return state.length(); }
   SpeculationOptions speculation() const { return r.options.speculate.value_or(SpeculationOptions{}); }
   bool samples_freely() const {  // the next token depends on its sampler only

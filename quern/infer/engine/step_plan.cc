@@ -25,6 +25,9 @@ std::vector<StepSegment> plan_step(std::span<const std::unique_ptr<Sequence>> ru
   for (const auto& s : running)
     if (const int64_t n = next_rows(*s, rules); !s->answering() && n <= room)
       segments.push_back({s.get(), n}), room -= n;
+  std::stable_sort(segments.begin(), segments.end(), [](const StepSegment& a, const StepSegment& b) {
+    return a.sequence->variant < b.sequence->variant;
+  });
   return segments;
 }
 
@@ -46,6 +49,7 @@ StepInput step_input(std::span<const StepSegment> segments) {
     in.ids.insert(in.ids.end(), from, from + g.rows);
     in.states.push_back(&s.state);
     in.lengths.push_back(g.all_rows());
+    in.adapters.add(g.all_rows(), s.r.options.adapters);
     if (!g.ends()) continue;
     in.ready.push_back(&s);
     in.wanted.push_back(static_cast<int64_t>(in.ids.size()) - 1);

@@ -21,7 +21,8 @@ struct StepSegment {
 };
 
 // The next token of every sequence that is decoding; then prompts in order of arrival, each up to its next snapshot or
-// multiple of chunk, while they fit into one chunk. A sequence marked `alone` has the step for itself.
+// multiple of chunk, while they fit into one chunk. A sequence marked `alone` has the step for itself. Sequences with the
+// same adapters are neighbors.
 std::vector<StepSegment> plan_step(std::span<const std::unique_ptr<Sequence>> running, const SnapshotRules& rules);
 
 bool all_decoding(std::span<const StepSegment> segments);
@@ -34,6 +35,7 @@ struct StepInput {
   std::vector<int64_t> lengths;                // the same: its rows
   std::vector<Sequence*> ready;                // sequences whose tokens end in this step: they get logits,
   std::vector<int64_t> wanted;                 // in these rows: of the last token, and of every token of the draft
+  nn::BatchAdapters adapters;                  // of all rows
 };
 
 StepInput step_input(std::span<const StepSegment> segments);

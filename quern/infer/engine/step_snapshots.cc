@@ -24,7 +24,7 @@ StepSnapshots::StepSnapshots(const std::vector<StepSegment>& segments, const std
 void StepSnapshots::store(PrefixCache& cache) const {
   const auto put = [&](const Sequence& s, const mixers::SequenceState& fixed) {
     if (auto p = s.snapshot_points.find(fixed.length()); p != s.snapshot_points.end())
-      cache.store(std::span(s.tokens).first(static_cast<size_t>(p->first)), s.state, fixed, p->second);
+      cache.store(s.text_until(p->first), s.state, fixed, p->second);
   };
   for (const StepSegment& g : segments_) put(*g.sequence, g.sequence->state);
   for (size_t i = points_.size(); i-- > 0;)

@@ -6,6 +6,9 @@ namespace quern::infer {
 
 void MeanPooling::feed(models::Model& model, std::span<const int32_t> tokens) {
   grad::Tape tape(grad::Tape::inference);
+  nn::BatchAdapters chosen;
+  chosen.add(static_cast<int64_t>(tokens.size()), adapters_);
+  if (!adapters_.empty()) tape.adapters = &chosen;
   const mixers::Batch batch = mixers::Batch::resume({&state_}, {static_cast<int64_t>(tokens.size())});
   const Tensor h = model.hidden(tape, tokens, batch).value.to(DType::f32);
   sum_.resize(static_cast<size_t>(h.dim(1)));

@@ -259,7 +259,7 @@ grad::Var Mamba1Mixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Ba
   batch.placement.require_whole_segments("mamba1");
   grad::Var p = nn::linear(tape, x_TD, in_);
   grad::Var xz_T2I = packed_x_.empty() ? deinterleave(tape, p) : p;
-  if (in_path_.defined()) xz_T2I = nn::add(tape, xz_T2I, deinterleave(tape, in_path_.alone(tape, x_TD)));
+  if (in_path_.acts(tape)) xz_T2I = nn::add(tape, xz_T2I, deinterleave(tape, in_path_.alone(tape, x_TD)));
   grad::Var u_TI = convolved(tape, xz_T2I, batch, site);
   std::vector<grad::Var> heads;
   for (int64_t h = 0; h < c_.n_head; ++h) heads.push_back(scanned(tape, u_TI, xz_T2I, h, batch, site));

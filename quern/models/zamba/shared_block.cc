@@ -72,12 +72,9 @@ void Invocation::pack(const nn::WeightPrepacking& all) {
 void Invocation::find_paths(const nn::WeightPrepacking& t, size_t number,
                             const std::vector<std::string>& block_prefixes) {
   auto find = [&](const std::string& matrix, int64_t n, int64_t k) {
-    nn::LowRank own = t.low_rank(fmt::format("{}{}.weight", block_prefixes[0], matrix), n, k);
-    if (own.defined()) return own;
-    // Modules that are really shared have one path for all invocations, under the first layer's name.
-    for (size_t i = 2; i < block_prefixes.size(); ++i)
-      if (t.low_rank(fmt::format("{}{}.weight", block_prefixes[i], matrix), n, k).defined()) return own;
-    return t.low_rank(fmt::format("{}{}.weight", block_prefixes[1], matrix), n, k);
+    std::vector<std::string> names;
+    for (const std::string& prefix : block_prefixes) names.push_back(fmt::format("{}{}.weight", prefix, matrix));
+    return t.shared_low_rank(names, n, k);
   };
   const int64_t A = 2 * c_.width, kv = c_.n_head_kv * c_.head_dim(), R = c_.adapter_rank;
   for (size_t i = 0; i < 3; ++i) {

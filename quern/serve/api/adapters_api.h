@@ -1,5 +1,5 @@
-// LoRA adapters that are loaded and unloaded while the server runs, with vLLM's endpoints. Each adapter is served as a
-// model of its own, merged into a copy of the weights. Running requests keep the model they have. Folders are read
+// LoRA adapters that are loaded and unloaded while the server runs, with vLLM's endpoints. Each adapter is served under a
+// name of its own, beside the weights of its base. Running requests keep the adapter they have. Folders are read
 // only from below the folder the server was started with.
 #pragma once
 #include <filesystem>

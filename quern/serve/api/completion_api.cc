@@ -86,6 +86,7 @@ class CompletionReply final : public Reply {
       : Reply(m, e, "cmpl-"), prompts_(read_prompts(body, m)), answers_(*m.host, e) {
     const Fields f(body);
     options_ = read_generation(f, m.defaults, m.tokenizer, m.model->vocab_size());
+    options_.adapters = m.adapters;
     seconds_ = read_timeout(f);
     options_.constraint = m.constraints->read(f, m.tokenizer, infer::ThinkStart::none);
     n_ = f.integer("n", 1, 64).value_or(1);

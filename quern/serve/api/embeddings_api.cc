@@ -79,7 +79,7 @@ std::vector<std::vector<float>> embed_all(ServedModel& m, const std::vector<std:
 }  // namespace
 
 std::vector<float> embed_tokens(ServedModel& m, std::span<const int32_t> ids, const Exchange& e) {
-  infer::MeanPooling pooling(*m.model);
+  infer::MeanPooling pooling(*m.model, m.adapters);
   const auto n = static_cast<int64_t>(ids.size());
   for (int64_t from = 0; from < n && !e.gone(); from += kChunk) {
     const auto part = ids.subspan(static_cast<size_t>(from), static_cast<size_t>(std::min(kChunk, n - from)));

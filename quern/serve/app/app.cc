@@ -16,6 +16,7 @@
 #include "quern/serve/api/token_api.h"
 #include "quern/serve/app/web_ui.h"
 #include "quern/serve/keep/response_file.h"
+#include "quern/serve/models/request_adapters.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
 
@@ -237,7 +238,7 @@ std::string App::model_name(const Json& body, std::string* plan) const {
 }
 
 std::shared_ptr<ServedModel> App::model_for(const Json& body, std::string* plan) {
-  return models_->get(model_name(body, plan));
+  return choose_adapters(*models_, models_->get(model_name(body, plan)), body);
 }
 
 std::shared_ptr<ServedModel> App::language_model_for(const Json& body, std::string* plan) {
@@ -336,6 +337,7 @@ void App::post_session(Exchange& e) {
   constexpr std::string_view kRestore = "/restore";
   std::string name = session_name(e);
   Json body = e.request().body.empty() ? Json::object() : read_body(e);
+  if (body.find("lora")) bad_field("lora", "a session has the adapter of its model's name and no other");
   if (name.ends_with(kRestore)) {
     name.resize(name.size() - kRestore.size());
     if (const Json* model = body.find("model"); !model || model->is_null())
@@ -426,7 +428,7 @@ void App::props(Exchange& e) {
 void App::slots(Exchange& e) {
   std::vector<std::shared_ptr<ServedModel>> loaded;
   for (const std::string& id : models_->ids())
-    if (auto m = models_->loaded(id); m && m->host) loaded.push_back(std::move(m));
+    if (auto m = models_->loaded(id); m && m->host && !m->base) loaded.push_back(std::move(m));
   e.answer(200, "application/json", slots_json(loaded, e.request(), SlotText{o_.slots_text}).dump());
 }
 
@@ -435,9 +437,14 @@ void App::metrics(Exchange& e) {
   auto family = [&](const char* name, const char* type, const char* help) {
     s += fmt::format("# HELP quern_{} {}\n# TYPE quern_{} {}\n", name, help, name, type);
   };
-  std::vector<std::pair<std::string, HostCounts>> counts;  // of the loaded ones
+  std::vector<std::pair<std::string, HostCounts>> counts;  // of the loaded ones that have an engine
+  int64_t loaded = 0;
   for (const std::string& id : models_->ids())
-    if (const auto m = models_->loaded(id); m && m->host) counts.emplace_back(id, m->host->counts());
+    if (const auto m = models_->loaded(id)) {
+      ++loaded;
+      // An adapter's requests are its base's, and an encoder has no engine.
+      if (m->host && !m->base) counts.emplace_back(id, m->host->counts());
+    }
   auto each = [&](const char* name, const char* type, const char* help, auto value) {
     family(name, type, help);
     for (const auto& [id, c] : counts) s += fmt::format("quern_{}{{model=\"{}\"}} {}\n", name, id, value(c));
@@ -478,7 +485,7 @@ void App::metrics(Exchange& e) {
     family(name, type, help);
     s += fmt::format("quern_{} {}\n", name, value);
   };
-  whole("models_loaded", "gauge", "models in memory", counts.size());
+  whole("models_loaded", "gauge", "models in memory, adapters included", loaded);
   whole("model_loads_total", "counter", "models loaded on demand", manager.loads);
   whole("model_unloads_total", "counter", "models unloaded (evicted)", manager.unloads);
   whole("model_load_seconds_total", "counter", "seconds spent loading models", manager.load_seconds);

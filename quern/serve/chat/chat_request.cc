@@ -113,6 +113,7 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
   refuse_unsupported(f);
   ChatRequest r;
   r.options = read_generation(f, m.defaults, m.tokenizer, m.model->vocab_size());
+  r.options.adapters = m.adapters;
   r.n = f.integer("n", 1, 64).value_or(1);
   r.seconds = read_timeout(f);
   r.stream = f.boolean("stream").value_or(false);

@@ -49,7 +49,8 @@ std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& n
 // Has the engine read what the cache does not know; false: the client is gone.
 bool read_through(ServedModel& m, const std::vector<int32_t>& tokens, Exchange& e) {
   RequestStreams answers(*m.host, e);
-  const auto answer = answers.add({.prompt = tokens, .options = {.max_tokens = 1}}, {.streams = false});
+  const auto answer =
+      answers.add({.prompt = tokens, .options = {.max_tokens = 1, .adapters = m.adapters}}, {.streams = false});
   if (!answers.follow(nullptr, {})) return false;
   if (answer->result().finish == "error") throw ApiError(503, "server_error", "", answer->result().error);
   return true;
@@ -98,12 +99,13 @@ Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& bod
   const auto n = static_cast<int64_t>(tokens.size());
   if (n < 2) bad_field("messages", "{} tokens, too few to keep", n);
   token_budget(m, tokens.size(), 1, "max_tokens");
+  const std::string variant = nn::choice_key(m.adapters);
   std::unique_ptr<mixers::SequenceState> state;
   auto take = [&] {  // what the cache can resume of them
     m.host->between_steps([&](models::Model&, infer::PrefixCache& cache) {
       if (!cache.takes(n)) does_not_fit(400, n, cache);
       state = std::make_unique<mixers::SequenceState>(cache.sites());
-      cache.resume(tokens, n, *state);
+      cache.resume({tokens, variant}, n, *state);
     });
     return state->length();
   };
@@ -139,7 +141,7 @@ Json SessionFiles::restore(const std::string& name, ServedModel& m) const {
   const auto n = static_cast<int64_t>(saved.tokens.size());
   m.host->between_steps([&](models::Model&, infer::PrefixCache& cache) {
     if (!cache.takes(n)) does_not_fit(503, n, cache);
-    cache.store(saved.tokens, saved.state, infer::SnapshotKind::turn_end);
+    cache.store({saved.tokens, nn::choice_key(m.adapters)}, saved.state, infer::SnapshotKind::turn_end);
   });
   Json j = facts(name);
   const Json note = Json::parse(saved.note);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "quern/base/stopwatch.h"
@@ -96,12 +97,15 @@ void ModelManager::make_room(const Slot& s, Unloaded& unloaded) {
   for (const auto& [model, bytes] : leaving_) used += bytes;
   for (const auto& x : slots_)
     if (x->model || x->loading) used += x->entry.bytes;
+  const auto idle = [&](const Slot& x) {  // adapters that go hold their base until they are gone
+    return x.idle(std::ranges::count_if(unloaded, [&](const auto& gone) { return gone->base == x.model; }));
+  };
   while (used + s.entry.bytes > o_.memory_bytes) {
     Slot* oldest = nullptr;
     std::vector<std::string> busy;
     for (const auto& x : slots_) {
-      if (x->idle() && (!oldest || x->asked < oldest->asked)) oldest = x.get();
-      if (x->loading || (x->model && !x->idle())) busy.push_back(x->entry.id);
+      if (idle(*x) && (!oldest || x->asked < oldest->asked)) oldest = x.get();
+      if (x->loading || (x->model && !idle(*x))) busy.push_back(x->entry.id);
     }
     if (!oldest)
       refuse(fmt::format("models in use take {} of {} MiB ({}); try again later", mib(used), mib(o_.memory_bytes),
@@ -110,6 +114,11 @@ void ModelManager::make_room(const Slot& s, Unloaded& unloaded) {
     unloaded.push_back(std::move(oldest->model));
     oldest->model = nullptr, ++counts_.unloads;
   }
+}
+
+std::shared_ptr<ServedModel> ModelManager::load(const ModelEntry& entry) {
+  if (entry.load_beside) return entry.load_beside(get(entry.base));
+  return entry.load();
 }
 
 std::shared_ptr<ServedModel> ModelManager::get(const std::string& id) {
@@ -128,9 +137,12 @@ std::shared_ptr<ServedModel> ModelManager::get(const std::string& id) {
   unloaded.clear();  // before the memory is asked for again
   std::shared_ptr<ServedModel> made;
   std::string why;
+  std::exception_ptr refused;  // of the base: not this one's fault
   const double began = steady_seconds();
   try {
-    made = s.entry.load();
+    made = load(s.entry);
+  } catch (const ApiError&) {
+    refused = std::current_exception();
   } catch (const std::exception& e) {
     why = dynamic_cast<const std::bad_alloc*>(&e) ? "out of memory" : e.what();
   }
@@ -141,6 +153,7 @@ std::shared_ptr<ServedModel> ModelManager::get(const std::string& id) {
   if (s.removed && made) leaving_.emplace_back(made, s.entry.bytes);
   counts_.loads += made != nullptr, counts_.load_seconds += steady_seconds() - began;
   changed_.notify_all();
+  if (refused) std::rethrow_exception(refused);
   if (!made)
     throw ApiError(503, "server_error", "model_load", fmt::format("model '{}' cannot be loaded: {}", id, why));
   return made;
@@ -153,7 +166,7 @@ void ModelManager::watch(const std::stop_token& stop) {
     changed_.wait_for(lock, stop, std::chrono::duration<double>(std::min(1.0, o_.idle_seconds / 2)),
                       [] { return false; });
     for (const auto& s : slots_)
-      if (s->idle() && s->entry.load && steady_seconds() - s->asked > o_.idle_seconds) {
+      if (s->idle() && s->on_demand() && steady_seconds() - s->asked > o_.idle_seconds) {
         unloaded.push_back(std::exchange(s->model, nullptr));
         ++counts_.unloads;
       }

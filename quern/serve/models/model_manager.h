@@ -17,8 +17,10 @@ namespace quern::serve {
 struct ModelEntry {
   std::string id;
   std::function<std::unique_ptr<ServedModel>()> load;
-  int64_t bytes = 0;                    // memory once loaded: weights and cache
+  int64_t bytes = 0;                    // memory once loaded: weights and cache; of an adapter, its own
   std::string base = {}, adapter = {};  // with an adapter: the base model and the adapter's folder
+  // Instead of load: on the loaded base, whose weights and engine it shares.
+  std::function<std::shared_ptr<ServedModel>(const std::shared_ptr<ServedModel>& base)> load_beside = {};
 };
 
 struct ModelManagerOptions {
@@ -51,9 +53,11 @@ class ModelManager {
     std::shared_ptr<ServedModel> model = {};
     bool loading = false, removed = false;
     double asked = 0;  // time of the last request
-    bool idle() const { return model && model.use_count() == 1; }
+    bool idle(int64_t leaving_holders = 0) const { return model && model.use_count() == 1 + leaving_holders; }
+    bool on_demand() const { return entry.load || entry.load_beside; }
   };
   using Unloaded = std::vector<std::shared_ptr<ServedModel>>;  // released outside the lock
+  std::shared_ptr<ServedModel> load(const ModelEntry& entry);  // outside the lock; throws
   std::shared_ptr<Slot> slot(const std::string& id) const;     // null: unknown name
   void make_room(const Slot& s, Unloaded& unloaded);
   void watch(const std::stop_token& stop);

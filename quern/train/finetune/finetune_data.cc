@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "quern/base/error.h"
@@ -61,49 +62,53 @@ EncodedRow encode_text(const FinetuneRow& row, const FinetuneEncoder& e) {
 
 }  // namespace
 
-FinetuneSplit split_rows(std::vector<FinetuneRow> rows, double share, int64_t most, uint64_t seed) {
-  if (rows.size() < 2) fail("{} usable rows: at least 2 are needed, of which one is held out", rows.size());
-  std::vector<size_t> order(rows.size());
+std::vector<RowUse> row_uses(const std::vector<std::string>& keys, const HeldOutShare& how) {
+  const size_t rows = keys.size();
+  if (rows < 2) fail("{} usable rows: at least 2 are needed, of which one is held out", rows);
+  std::vector<size_t> order(rows);
   std::iota(order.begin(), order.end(), size_t{0});
-  Rng random(seed, 0x5b117);
+  Rng random(how.seed, 0x5b117);
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  const auto wanted = static_cast<int64_t>(std::lround(share * static_cast<double>(rows.size())));
+  const auto wanted = static_cast<int64_t>(std::lround(how.share * static_cast<double>(rows)));
   const auto n = static_cast<size_t>(
-      std::clamp<int64_t>(wanted, 1, std::min<int64_t>(most, static_cast<int64_t>(rows.size()) - 1)));
-  std::set<size_t> held(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n));
-  std::set<std::string> keys;
-  for (size_t i : held) keys.insert(rows[i].key());
-  FinetuneSplit out;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (held.count(i))
-      out.held_out.push_back(std::move(rows[i]));
-    else if (keys.count(rows[i].key()))
-      ++out.repeated;
-    else
-      out.learned.push_back(std::move(rows[i]));
-  }
-  if (out.learned.empty()) fail("all rows are the same: nothing is left to learn from");
-  return out;
+      std::clamp<int64_t>(wanted, 1, std::min<int64_t>(how.most, static_cast<int64_t>(rows) - 1)));
+  std::vector<RowUse> uses(rows, RowUse::learned);
+  std::set<std::string> held;
+  for (size_t i = 0; i < n; ++i) uses[order[i]] = RowUse::held_out, held.insert(keys[order[i]]);
+  for (size_t i = 0; i < rows; ++i)
+    if (uses[i] == RowUse::learned && held.count(keys[i])) uses[i] = RowUse::repeated;
+  if (std::count(uses.begin(), uses.end(), RowUse::learned) == 0)
+    fail("all rows are the same: nothing is left to learn from");
+  return uses;
 }
 
-FinetuneCounts write_shards(const std::vector<FinetuneRow>& rows, const FinetuneEncoder& e,
-                            const std::filesystem::path& prefix) {
+namespace {
+
+template <class Row, class Encode>
+std::vector<EncodedRow> encode_all(const std::vector<Row>& rows, Encode&& encode) {
   std::vector<EncodedRow> done(rows.size());
   parallel_dynamic(static_cast<int64_t>(rows.size()), [&](int64_t i) {
-    const FinetuneRow& row = rows[static_cast<size_t>(i)];
     EncodedRow& to = done[static_cast<size_t>(i)];
     try {
-      to = row.chat() ? encode_messages(row, e) : encode_text(row, e);
+      to = encode(rows[static_cast<size_t>(i)]);
     } catch (const Error& error) {
       to.error = error.what();
     }
   });
+  return done;
+}
+
+enum class ShardOf { texts, pairs };
+
+FinetuneCounts write_encoded(const std::vector<EncodedRow>& done, ShardOf what, const FinetuneEncoder& e,
+                             const std::filesystem::path& prefix) {
   data::IndexedWriter tokens(prefix, data::token_type_for(e.tokenizer.vocab_size())),
       mask(data::with_suffix(prefix, ".mask"), data::TokenType::u8);
   FinetuneCounts n;
   for (const EncodedRow& row : done) {
     if (!row.error.empty()) throw Error(row.error);
-    n.dropped += row.documents.empty(), n.trimmed += row.trimmed, n.cut += row.documents.size() > 1;
+    n.dropped += row.documents.empty(), n.trimmed += row.trimmed;
+    n.cut += what == ShardOf::texts && row.documents.size() > 1;
     n.rows += !row.documents.empty(), n.bytes += row.documents.empty() ? 0 : row.bytes;
     for (const Document& d : row.documents) {
       tokens.add(d.tokens), mask.add(d.learned);
@@ -111,14 +116,58 @@ FinetuneCounts write_shards(const std::vector<FinetuneRow>& rows, const Finetune
       n.longest = std::max(n.longest, static_cast<int64_t>(d.tokens.size()));
     }
   }
-  if (n.rows == 0) fail("none of {} rows fits into {} tokens: give a larger sequence length", rows.size(), e.length);
+  if (n.rows == 0) fail("none of {} rows fits into {} tokens: give a larger sequence length", done.size(), e.length);
   n.tokens = tokens.tokens();
   mask.finish(), tokens.finish();
   Json j = Json::object();
   j.set("documents", n.rows), j.set("tokens", n.tokens), j.set("bytes", n.bytes), j.set("learned", n.learned);
   j.set("vocab", static_cast<int64_t>(e.tokenizer.vocab_size()));
+  if (what == ShardOf::pairs) j.set("pairs", true);
   write_file(data::with_suffix(prefix, ".json"), j.dump(2) + "\n");
   return n;
+}
+
+// One answer of a pair behind its prompt: nothing where it is too long.
+std::optional<Document> encode_answer(const FinetuneRow& row, int64_t answers_before, const FinetuneEncoder& e) {
+  if (!row.chat()) {
+    const EncodedRow text = encode_text(row, e);
+    if (text.documents.size() != 1) return {};
+    return text.documents[0];
+  }
+  const data::ChatExample x = data::encode_chat(row.messages, e.chat_template, e.tokenizer, row.where);
+  if (x.size() > e.length + 1) return {};
+  Document d{x.tokens, {x.learned.begin(), x.learned.end()}};
+  int64_t turns = 0;  // each is a stretch that is learned; those of the prompt are not
+  for (size_t t = 0; t < d.learned.size(); ++t) {
+    if (x.learned[t] == 0) continue;
+    turns += t == 0 || x.learned[t - 1] == 0;
+    if (turns <= answers_before) d.learned[t] = 0;
+  }
+  if (turns != static_cast<int64_t>(x.reasonings.size()))
+    fail("{}: two turns of the assistant in a row: where its answer begins is not known", row.where);
+  return d;
+}
+
+}  // namespace
+
+FinetuneCounts write_shards(const std::vector<FinetuneRow>& rows, const FinetuneEncoder& e,
+                            const std::filesystem::path& prefix) {
+  const auto encode = [&](const FinetuneRow& row) {
+    return row.chat() ? encode_messages(row, e) : encode_text(row, e);
+  };
+  return write_encoded(encode_all(rows, encode), ShardOf::texts, e, prefix);
+}
+
+FinetuneCounts write_pair_shards(const std::vector<PreferenceRow>& rows, const FinetuneEncoder& e,
+                                 const std::filesystem::path& prefix) {
+  const auto encode = [&](const PreferenceRow& row) {
+    EncodedRow out;
+    const auto chosen = encode_answer(row.chosen, row.answers_before, e),
+               rejected = encode_answer(row.rejected, row.answers_before, e);
+    if (chosen && rejected) out.documents = {*chosen, *rejected};
+    return out;
+  };
+  return write_encoded(encode_all(rows, encode), ShardOf::pairs, e, prefix);
 }
 
 }  // namespace quern::train

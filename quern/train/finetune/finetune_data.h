@@ -9,15 +9,39 @@
 #include "quern/text/chat/chat_template.h"
 #include "quern/text/tokenizer/tokenizer.h"
 #include "quern/train/finetune/finetune_rows.h"
+#include "quern/train/finetune/preference_rows.h"
 
 namespace quern::train {
 
-struct FinetuneSplit {
-  std::vector<FinetuneRow> learned, held_out;
+template <class Row>
+struct RowSplit {
+  std::vector<Row> learned, held_out;
   int64_t repeated = 0;  // rows that repeat one held out, left out of what is learned
 };
-// `share` of the rows, one at least and `most` at most, drawn by the seed.
-FinetuneSplit split_rows(std::vector<FinetuneRow> rows, double share, int64_t most, uint64_t seed);
+using FinetuneSplit = RowSplit<FinetuneRow>;
+
+enum class RowUse { learned, held_out, repeated };
+struct HeldOutShare {
+  double share;  // of the rows, one at least and `most` at most, drawn by the seed
+  int64_t most;
+  uint64_t seed;
+};
+std::vector<RowUse> row_uses(const std::vector<std::string>& keys, const HeldOutShare& how);
+
+template <class Row>
+RowSplit<Row> split_rows(std::vector<Row> rows, const HeldOutShare& how) {
+  std::vector<std::string> keys;
+  for (const Row& r : rows) keys.push_back(r.key());
+  const std::vector<RowUse> uses = row_uses(keys, how);
+  RowSplit<Row> out;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (uses[i] == RowUse::repeated)
+      ++out.repeated;
+    else
+      (uses[i] == RowUse::held_out ? out.held_out : out.learned).push_back(std::move(rows[i]));
+  }
+  return out;
+}
 
 struct FinetuneCounts {
   int64_t rows = 0, tokens = 0, learned = 0, bytes = 0;
@@ -34,5 +58,10 @@ struct FinetuneEncoder {
 // Writes PREFIX.bin, .idx, .mask.bin, .mask.idx and .json. Throws Error naming a row that the template cannot render.
 FinetuneCounts write_shards(const std::vector<FinetuneRow>& rows, const FinetuneEncoder& encoder,
                             const std::filesystem::path& prefix);
+
+// The same of pairs of answers, two documents each, of which the answers alone are learned; "pairs" in the .json says so. A
+// pair that is longer than the sequence length is dropped.
+FinetuneCounts write_pair_shards(const std::vector<PreferenceRow>& rows, const FinetuneEncoder& encoder,
+                                 const std::filesystem::path& prefix);
 
 }  // namespace quern::train

@@ -121,7 +121,7 @@ FinetuneRow finetune_row(const Json& j, PromptForm form, const std::string& wher
     return chat(messages_of(*list, where), where);
   }
   if (first_of(j, {"chosen"}) && first_of(j, {"rejected"}))
-    fail("{}: chosen and rejected answers: learning from preferences (DPO) is not supported", where);
+    fail("{}: chosen and rejected answers: learning from preferences (dpo) has to be asked for", where);
   if (const Json* task = first_of(j, {"instruction"})) {
     const Json* answer = first_of(j, {"output", "response"});
     if (!answer) fail("{}: has an instruction and no output", where);
@@ -155,9 +155,17 @@ FinetuneRow finetune_row(const Json& j, PromptForm form, const std::string& wher
 std::vector<FinetuneRow> read_finetune_rows(const std::vector<std::string>& files, PromptForm form,
                                             const std::function<void(const std::string&)>& bad) {
   std::vector<FinetuneRow> rows;
+  read_json_rows(
+      files, [&](const Json& j, const std::string& where) { rows.push_back(finetune_row(j, form, where)); }, bad);
+  return rows;
+}
+
+void read_json_rows(const std::vector<std::string>& files,
+                    const std::function<void(const Json&, const std::string& where)>& each,
+                    const std::function<void(const std::string&)>& bad) {
   auto take = [&](const std::string& where, auto&& parsed) {
     try {
-      rows.push_back(finetune_row(parsed(), form, where));
+      each(parsed(), where);
     } catch (const Error& e) {
       bad(e.what());
     }
@@ -187,7 +195,6 @@ std::vector<FinetuneRow> read_finetune_rows(const std::vector<std::string>& file
       if (!blank(line)) take(where, [&] { return Json::parse(line, where); });
     }
   }
-  return rows;
 }
 
 }  // namespace quern::train

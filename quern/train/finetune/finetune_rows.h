@@ -29,6 +29,11 @@ enum class PromptForm { chat, plain };  // what {"prompt", "completion"} and its
 // The row of a JSON object. Throws Error naming `where` and what is wrong.
 FinetuneRow finetune_row(const Json& j, PromptForm prompts, const std::string& where);
 
+// Calls take(row, where) for every row of the files, in order. What take throws, and lines that are no JSON, go to `bad`.
+void read_json_rows(const std::vector<std::string>& files,
+                    const std::function<void(const Json&, const std::string& where)>& take,
+                    const std::function<void(const std::string&)>& bad);
+
 // All rows of the files, in order. A row that cannot be used goes to `bad` with its reason. Throws Error for a file that
 // cannot be read, or is in no form that is known.
 std::vector<FinetuneRow> read_finetune_rows(const std::vector<std::string>& files, PromptForm prompts,

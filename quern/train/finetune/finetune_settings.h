@@ -23,11 +23,12 @@ struct FinetuneSettings {
     v("epochs", epochs, "passes over the data", {.range = Bounds::at_least(1)});
     v("steps", steps, "length of training in optimizer steps, instead of epochs; 0 goes by epochs",
       {.range = Bounds::at_least(0)});
-    v("batch_size", batch_size, "sequences per step", {.range = Bounds::at_least(1)});
+    v("batch_size", batch_size, "sequences per step; of pairs of answers, pairs", {.range = Bounds::at_least(1)});
     v("sequence_length", sequence_length,
       "tokens per sequence, shared by several short rows; 0 is the longest row, at most 1024",
       {.range = Bounds::at_least(0)});
-    v("lr", lr, "peak learning rate; 0 goes by the model's width", {.range = Bounds::at_least(0)});
+    v("lr", lr, "peak learning rate; 0 goes by the model's width, and is a tenth of that for preferences",
+      {.range = Bounds::at_least(0)});
     v("dtype", dtype, "type of large matrix multiplications: bf16 or f32", {.value = "TYPE"});
     v("evaluations", evaluations, "evaluations on the held-out rows while it trains", {.range = Bounds::at_least(1)});
     v("patience", patience, "early stopping: evaluations in a row that may be no better than the best; 0 never stops",
@@ -45,13 +46,16 @@ struct FinetuneSettings {
 struct FinetuneShape {
   std::filesystem::path model, data;  // data / "train", data / "held-out"
   int64_t sequence_length = 0;
-  int64_t sequences = 0, held_out = 0;  // packed, of each set
+  int64_t sequences = 0, held_out = 0;  // packed, of each set; or pairs
   int64_t width = 0;                    // of the model's residual stream
 };
 
 // A rate for adapters by width: a rule of thumb (5e-4 at 2048, more for narrower models), tried at 256 only.
 double finetune_rate(int64_t width);
-Recipe finetune_recipe(const FinetuneSettings& settings, const models::LoraSettings& adapter,
-                       const FinetuneShape& shape);
+struct FinetuneMethod {
+  models::LoraSettings adapter;
+  PreferenceConfig preference = {};
+};
+Recipe finetune_recipe(const FinetuneSettings& settings, const FinetuneMethod& method, const FinetuneShape& shape);
 
 }  // namespace quern::train

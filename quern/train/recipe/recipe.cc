@@ -67,6 +67,18 @@ void set_path(Json& j, std::string_view path, const Json& value, const std::stri
     set_path(*child, path.substr(dot + 1), value, whole);
 }
 
+void check_preference(const Recipe& r, const PhaseConfig& p, const std::string& at) {
+  check(p.preference, at);
+  if (!p.preference.on()) return;
+  if (p.rl.on()) fail("{}: preference and rl: a phase learns from one of them", at);
+  if (p.preference.reference == "base" && !r.adapter.on())
+    fail("{}, preference.reference: base needs an adapter: without one the model itself changes", at);
+  if (r.parallel.context > 1 || r.parallel.experts > 1)
+    fail("{}: preference shares neither sequences nor experts over ranks (parallel.context, parallel.experts)", at);
+  for (const data::DataSetConfig& set : p.data)
+    if (set.weight != 1) fail("{}, data '{}', weight: pairs are drawn evenly", at, set.path);
+}
+
 void check(const Recipe& r, const std::string& where) {
   if (r.phase.empty()) fail("{}: no [[phase]]: nothing to train", where);
   if (r.dtype != "bf16" && r.dtype != "f32") fail("{}, dtype: '{}', expected bf16 or f32", where, r.dtype);
@@ -117,6 +129,7 @@ void check(const Recipe& r, const std::string& where) {
     if (p.data.empty() && !p.rl.on()) fail("{}: no data; give data sets, or rl.environments or rl.tasks to learn from", at);
     if (!p.data.empty() && p.rl.on()) fail("{}: data sets and rl: a phase learns from data or from its own answers", at);
     if (p.rl.on()) check(p.rl, at);
+    check_preference(r, p, at);
     if (p.rl.on() && p.rl.max_tokens >= p.sequence_length)
       fail("{}, rl.max_tokens: answers of {} tokens leave no room for a problem in sequence_length {}", at,
            p.rl.max_tokens, p.sequence_length);

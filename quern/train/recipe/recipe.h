@@ -23,6 +23,7 @@
 #include "quern/models/lora_settings.h"
 #include "quern/optim/groups.h"
 #include "quern/optim/schedule.h"
+#include "quern/train/recipe/preference_config.h"
 #include "quern/train/recipe/rl_config.h"
 
 namespace quern::train {
@@ -56,6 +57,7 @@ struct PhaseConfig {
   optim::ScheduleConfig schedule;
   std::vector<data::DataSetConfig> data;
   RlConfig rl;
+  PreferenceConfig preference;
   Json config;  // fields of the model's configuration that this phase changes
   template <class V>
   void visit(V& v) {
@@ -70,6 +72,9 @@ struct PhaseConfig {
     v("schedule", schedule, "learning rate; warmup and decay below 1 are shares of the phase");
     v("data", data, "data sets and their weights");
     v("rl", rl, "reinforcement learning: the phase samples its own data; `batch_size` counts problems per step");
+    v("preference", preference,
+      "learning from pairs of answers (DPO): `data` holds such pairs, `batch_size` and `micro_batch_size` count "
+      "them");
     v("config", config, "`config.json` fields this stage changes");
   }
   int64_t batch_size_at(int64_t step) const;

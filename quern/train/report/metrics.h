@@ -27,6 +27,7 @@ struct StepMetrics {
   // Of reinforcement learning.
   std::optional<double> reward, solved, signal, answer_tokens, finished, difficulty, staleness, evicted, masked, kl,
       entropy, max_ratio, repeated, rare;
+  std::optional<double> margin, accuracy, chosen_reward, rejected_reward;  // of learning from preferences
   double time_s = 0, data_s = 0, forward_s = 0, backward_s = 0, reduce_s = 0, optimizer_s = 0, checkpoint_s = 0,
          other_s = 0;
   template <class V>
@@ -55,6 +56,11 @@ struct StepMetrics {
     v("max_ratio", max_ratio, "largest importance ratio of a token");
     v("repeated", repeated, "share of answers that repeat themselves and earned nothing");
     v("rare", rare, "share of tokens far below uniform probability with a rare id (gibberish)");
+    v("margin", margin,
+      "learning from preferences: mean reward of the chosen answers less that of the rejected ones");
+    v("accuracy", accuracy, "share of pairs whose chosen answer has the larger reward");
+    v("chosen_reward", chosen_reward, "mean reward of the chosen answers: beta times their log-probability ratio");
+    v("rejected_reward", rejected_reward, "mean reward of the rejected answers");
     v("time_s", time_s, "seconds the step took");
     v("data_s", data_s, "of them: waiting for data");
     v("forward_s", forward_s, "the forward passes");
@@ -70,7 +76,7 @@ struct EvalMetrics {
   int64_t step = 0, tokens = 0;
   std::string set;
   double eval_loss = std::numeric_limits<double>::quiet_NaN();
-  std::optional<double> eval_bpb;
+  std::optional<double> eval_bpb, eval_margin = {}, eval_accuracy = {};
   template <class V>
   void visit(V& v) {
     v("step", step, "steps finished");
@@ -78,6 +84,8 @@ struct EvalMetrics {
     v("set", set, "what was evaluated on");
     v("eval_loss", eval_loss, "loss in nats per token");
     v("eval_bpb", eval_bpb, "loss in bits per byte of text");
+    v("eval_margin", eval_margin, "of pairs of answers: mean reward margin");
+    v("eval_accuracy", eval_accuracy, "of pairs of answers: share whose chosen answer has the larger reward");
   }
 };
 

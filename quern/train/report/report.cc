@@ -198,6 +198,9 @@ std::vector<std::string> reinforcement_figures(const Page& page) {
     const char* unit = "";
   };
   constexpr Of kFigures[] = {
+      {"margin", "Reward margin", "of the chosen answers over the rejected ones", &StepMetrics::margin},
+      {"accuracy", "Reward accuracy", "share of pairs whose chosen answer has the larger reward",
+       &StepMetrics::accuracy},
       {"reward", "Reward", "mean of the sampled answers", &StepMetrics::reward},
       {"difficulty", "Difficulty", "mean of the problems", &StepMetrics::difficulty},
       {"signal", "Groups with signal", "answers that do not all earn the same", &StepMetrics::signal, 100, " %"},

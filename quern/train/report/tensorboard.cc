@@ -133,7 +133,9 @@ void TensorboardFile::write(const StepMetrics& m) {
   if (m.bpb) s.push_back({"train/bits_per_byte", narrow(*m.bpb)});
   if (m.tokens_per_s) s.push_back({"speed/tokens_per_s", narrow(*m.tokens_per_s)});
   if (m.mfu) s.push_back({"speed/mfu", narrow(*m.mfu)});
-  for (const auto& [tag, v] : {std::pair{"rl/reward", m.reward},
+  for (const auto& [tag, v] : {std::pair{"preference/margin", m.margin},
+                               {"preference/accuracy", m.accuracy},
+                               {"rl/reward", m.reward},
                                {"rl/solved", m.solved},
                                {"rl/signal", m.signal},
                                {"rl/answer_tokens", m.answer_tokens},

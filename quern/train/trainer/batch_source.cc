@@ -101,8 +101,11 @@ void check_tokens(const data::TokenBatch& b, const models::Model& model, const s
 
 void check_data(const Recipe& r) {
   for (const PhaseConfig& p : r.phase)
-    if (!p.data.empty()) data::Loader(p.data, p.sequence_length, 0, r.base);
-  if (!r.eval.data.empty()) data::Loader(r.eval.data, r.eval_sequence_length(), 0, r.base);
+    if (!p.data.empty() && !p.preference.on()) data::Loader(p.data, p.sequence_length, 0, r.base);
+  std::vector<data::DataSetConfig> texts;
+  for (const data::DataSetConfig& set : r.eval.data)
+    if (!holds_pairs(r.base / set.path)) texts.push_back(set);
+  if (!texts.empty()) data::Loader(texts, r.eval_sequence_length(), 0, r.base);
 }
 
 }  // namespace quern::train

@@ -7,6 +7,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "quern/mixers/ranks/context_parallel.h"
 #include "quern/models/model.h"
 #include "quern/train/report/metrics.h"
+#include "quern/train/trainer/evaluation.h"
 #include "quern/train/trainer/rank_groups.h"
 
 namespace quern::train {
@@ -36,6 +38,8 @@ struct MicroBatch {
   int64_t weight = 0;                                // of its loss in the step's: the targets learned here
   std::unique_ptr<mixers::ContextParallel> context;  // null: the rows lie here whole
   std::shared_ptr<const PolicyTokens> policy = {};   // of rollouts
+  // Of pairs of answers: the reference's log-probability of each document (chosen, rejected, chosen, …).
+  std::shared_ptr<const std::vector<double>> reference = {};
 };
 
 // One rank's share of a step.
@@ -60,6 +64,8 @@ class BatchSource {
   // Rows come from the model itself: it must be complete before they are asked for, and their losses are no likelihoods
   // that could be compared from step to step.
   virtual bool samples_from_model() const { return false; }
+  // Of an evaluation set that only this source knows how to judge; nothing: by its cross entropy. Collective.
+  virtual std::optional<SetLoss> evaluate(const data::DataSetConfig& /*set*/) { return {}; }
 };
 
 struct SourceRequest {

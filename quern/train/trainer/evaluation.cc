@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "quern/base/json.h"
+#include "quern/data/indexed.h"
 #include "quern/train/trainer/batch_source.h"
 #include "quern/train/trainer/gradients.h"
 
@@ -29,13 +31,25 @@ std::pair<double, double> loss_here(models::Model& model, const Recipe& recipe, 
 
 }  // namespace
 
-std::vector<SetLoss> evaluate(models::Model& model, const Recipe& recipe, comm::Communicator& comm) {
+bool holds_pairs(const std::filesystem::path& prefix) {
+  const std::filesystem::path facts = data::with_suffix(prefix, ".json");
+  if (!std::filesystem::exists(facts)) return false;
+  const Json j = Json::read(facts);
+  const Json* pairs = j.is_object() ? j.find("pairs") : nullptr;
+  return pairs && *pairs == Json(true);
+}
+
+std::vector<SetLoss> evaluate(models::Model& model, const Recipe& recipe, comm::Communicator& comm,
+                              BatchSource& source) {
   std::vector<SetLoss> out;
   for (const data::DataSetConfig& set : recipe.eval.data) {
+    if (auto own = source.evaluate(set)) out.push_back(*own);
+    if (holds_pairs(recipe.base / set.path)) continue;
     auto [sum, n] = loss_here(model, recipe, set, comm);
     sum = comm.all_reduce(sum), n = comm.all_reduce(n);
     const double loss = n > 0 ? sum / n : std::nan("");
-    out.push_back({set.path, loss, bits_per_byte(loss, bytes_per_token({set}, recipe.base))});
+    out.push_back(
+        {.set = set.path, .loss = loss, .bits_per_byte = bits_per_byte(loss, bytes_per_token({set}, recipe.base))});
   }
   return out;
 }

@@ -136,8 +136,8 @@ void Trainer::Impl::evaluate() {
   enter(Section::evaluate);
   trained.settle();
   evals.clear();
-  for (const SetLoss& s : train::evaluate(trained.model(), recipe, comm)) {
-    evals.push_back({state.done, state.tokens, s.set, s.loss, s.bits_per_byte});
+  for (const SetLoss& s : train::evaluate(trained.model(), recipe, comm, *source)) {
+    evals.push_back({state.done, state.tokens, s.set, s.loss, s.bits_per_byte, s.margin, s.accuracy});
     recorder.write(evals.back());
   }
   if (comm.rank() == 0) peak = peak_flops(recipe);
