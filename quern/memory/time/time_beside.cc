@@ -142,17 +142,21 @@ size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
   return out.first() > out.last() ? 0 : end;
 }
 
+// the eve of Valentine's Day
+size_t TimeParser::eve_of(size_t i, Period& out, int depth) const {
+  if (!is(i, Word::the) || !said(i + 1, "eve") || !is(i + 2, Word::of)) return 0;
+  Period base;
+  const size_t end = period(i + 3, base, depth + 1);
+  if (!end || base.impossible || base.grain != Grain::day) return 0;
+  out = Period::days(base.first() - 1, base.first() - 1, Grain::day, "beside");
+  out.absolute = base.absolute;
+  return end;
+}
+
 // "the day after May 8th", "two days before yesterday", "the Friday before June 9th", "a week after Easter"
 size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   size_t j = skip(i, Word::the);
-  if (j > i && said(j, "eve") && is(j + 1, Word::of)) {  // the eve of Valentine's Day
-    Period base;
-    const size_t end = period(j + 2, base, depth + 1);
-    if (!end || base.impossible || base.grain != Grain::day) return 0;
-    out = Period::days(base.first() - 1, base.first() - 1, Grain::day, "beside");
-    out.absolute = base.absolute;
-    return end;
-  }
+  if (const size_t end = eve_of(i, out, depth)) return end;
   int64_t v = 1;
   bool counted = false, some = false;
   if (const size_t k = count(j, v)) some = counted = true, j = k;
