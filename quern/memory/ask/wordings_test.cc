@@ -209,6 +209,9 @@ TEST(PlainWording, TellsLanguages) {
   EXPECT_EQ(plain_wording("What did we say on May 8?").language, Language::english);
   EXPECT_EQ(plain_wording("Was war vor drei Tagen?").text, "what did three days ago?");
   EXPECT_EQ(plain_wording("Und Mai?", {"mai"}).text, "and Mai?");
+  const PlainWording slip = plain_wording("Was haben wir letzen Mittwcoh besprochen?");
+  EXPECT_EQ(slip.text, plain_wording("Was haben wir letzten Mittwoch besprochen?").text);
+  EXPECT_EQ(slip.notes.size(), 2u);
   for (const char* odd : {"", "\xff\xfe", "¿", "第", "vor", "l'", "年月日", "\xE4\xB8"})
     EXPECT_NO_THROW(plain_wording(odd));
 }

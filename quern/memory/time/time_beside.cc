@@ -162,12 +162,14 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   if (const size_t k = count(j, v)) some = counted = true, j = k;
   if (j >= n_ || !(is(j, Lex::unit) || (weekday_here(j) && !t_[j].plural && !some))) return 0;
   if (!some && j == i) return 0;
-  if (is(j, Lex::unit) && (t_[j].value < static_cast<int32_t>(Unit::day))) return 0;
-  const Unit u = is(j, Lex::unit) ? static_cast<Unit>(t_[j].value) : Unit::day;
+  const bool fortnight = is(j, Lex::unit) && t_[j].value == -2;
+  if (fortnight) v *= 2;
+  if (!fortnight && is(j, Lex::unit) && (t_[j].value < static_cast<int32_t>(Unit::day))) return 0;
+  const Unit u = fortnight ? Unit::week : is(j, Lex::unit) ? static_cast<Unit>(t_[j].value) : Unit::day;
   const bool named = is(j, Lex::weekday);
   size_t k = j + 1;
   if (is(k, Word::exactly)) ++k;
-  bool before, leading = false;
+  bool before, leading = fortnight && !counted;
   if (said(k, "leading") && is(k + 1, Word::up) && is(k + 2, Word::to) && is(j, Lex::unit))
     before = true, k += 3, leading = true;
   else if (is(k, Word::before) || (is(k, Word::previous) && is(k + 1, Word::to)))

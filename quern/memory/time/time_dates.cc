@@ -65,6 +65,7 @@ size_t TimeParser::partial(size_t i, PartialDate& p) const {
   size_t j = i;
   if (month_here(j)) {
     p.month = t_[j].value;
+    if (w_.spelling(j).ends_with("'s")) return j + 1;  // "February's second session"
     size_t k = skip(j + 1, Word::the);
     int d;
     const size_t end = day_number(k, d);

@@ -390,7 +390,10 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
 size_t TimeParser::named_relative(size_t i, Period& out) const {
   size_t j = skip(i, Word::the);
   if (is(j, Lex::unit) && !t_[j].plural && t_[j].value >= static_cast<int32_t>(Unit::day))
-    if (const size_t end = phrase(j + 1, "so far") ? j + 3 : phrase(j + 1, "to date")) {
+    if (const size_t end = j > i && w_.spelling(j).ends_with("'s") && t_[j].value >= static_cast<int32_t>(Unit::week)
+                               ? j + 1
+                           : phrase(j + 1, "so far") ? j + 3
+                                                     : phrase(j + 1, "to date")) {
       out = unit_around(static_cast<Unit>(t_[j].value), 0);
       return end;
     }
