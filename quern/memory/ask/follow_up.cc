@@ -27,7 +27,7 @@ std::optional<FollowUp> FollowUpReader::member(size_t i) {
   if (!is(j, Lex::ordinal) && !last) return std::nullopt;
   size_t m = j + 1;
   int64_t many = 1;
-  if (const size_t k = number(m, many); k > m && !said(m, "one") && any_of(k, {"of"}))
+  if (const size_t k = number(m, many); k > m && !said(m, "one") && (any_of(k, {"of"}) || clause_end(k)))
     m = k;
   else
     many = 1;
@@ -35,7 +35,7 @@ std::optional<FollowUp> FollowUpReader::member(size_t i) {
   if (one || (is(m, Lex::session) && t_[m].value == 0)) ++m;
   const bool of = said(m, "of") && any_of(m + 1, {"them", "those", "these", "that", "it"});
   const bool led = i > 0 && any_of(i - 1, {"on", "in", "of", "for", "at", "since", "until", "from"});
-  const bool bare = clause_end(m) && j > i && (one || (m == j + 1 && !led && !last && !t_[j].digits));
+  const bool bare = clause_end(m) && j > i && (one || many > 1 || (m == j + 1 && !led && !last && !t_[j].digits));
   if (!of && !bare) return std::nullopt;
   if (carried_.empty()) return missing();
   FollowUp f;
@@ -100,7 +100,7 @@ std::optional<FollowUp> FollowUpReader::refined() {
   const bool short_one = elliptic(w_);
   const bool pointing = points();
   if (own_.empty()) return part_alone();
-  if (only(own_, {Axis::clock, Axis::weekday}) && (short_one || pointing)) return met(own_);
+  if (only(own_, {Axis::clock, Axis::weekday}) && (short_one || pointing || n_ <= 8)) return met(own_);
   if (only(own_, {Axis::response}) && pointing) return met(own_);
   if (only(own_, {Axis::session}) && pointing && own_.constraints.size() == 1 && own_.constraints[0].counted)
     return met(own_);
@@ -121,31 +121,49 @@ bool FollowUpReader::points() const {
   return false;
 }
 
-// "and the evening?", "that morning": hours with nothing in front
+// The hours of a part of the day that stands somewhere, by itself.
+std::optional<TimeConstraint> FollowUpReader::hours_named() const {
+  constexpr int64_t kHour = 3600;
+  for (size_t i = 0; i < n_; ++i) {
+    if (!is(i, Lex::part) || t_[i].plural) continue;
+    TimeConstraint c;
+    c.axis = Axis::clock, c.grain = Grain::part, c.name = "part-of-day";
+    switch (static_cast<DayPart>(t_[i].value)) {
+      case DayPart::morning:
+        c.ranges = {{5 * kHour, 12 * kHour - 1}};
+        break;
+      case DayPart::afternoon:
+        c.ranges = {{12 * kHour, 17 * kHour - 1}};
+        break;
+      case DayPart::evening:
+        c.ranges = {{17 * kHour, 22 * kHour - 1}};
+        break;
+      case DayPart::night:
+        c.ranges = {{22 * kHour, kDaySeconds - 1}, {0, 5 * kHour - 1}};
+        break;
+    }
+    return c;
+  }
+  return std::nullopt;
+}
+
+// "and the evening?", "that morning": hours with nothing in front; "and the 20th?": a day of the same month
 std::optional<FollowUp> FollowUpReader::part_alone() {
   const bool short_one = elliptic(w_);
-  for (size_t i = 0; i < n_; ++i)
-    if (is(i, Lex::part) && (short_one || (i > 0 && any_of(i - 1, {"that", "same"})))) {
-      TimeQuery hours;
-      TimeConstraint c;
-      c.axis = Axis::clock, c.grain = Grain::part, c.name = "part-of-day";
-      constexpr int64_t kHour = 3600;
-      switch (static_cast<DayPart>(t_[i].value)) {
-        case DayPart::morning:
-          c.ranges = {{5 * kHour, 12 * kHour - 1}};
-          break;
-        case DayPart::afternoon:
-          c.ranges = {{12 * kHour, 17 * kHour - 1}};
-          break;
-        case DayPart::evening:
-          c.ranges = {{17 * kHour, 22 * kHour - 1}};
-          break;
-        case DayPart::night:
-          c.ranges = {{22 * kHour, kDaySeconds - 1}, {0, 5 * kHour - 1}};
-          break;
-      }
-      hours.constraints.push_back(std::move(c));
-      return met(hours);
+  if (short_one || points())
+    if (auto hours = hours_named()) {
+      TimeQuery q;
+      q.constraints.push_back(std::move(*hours));
+      return met(q);
+    }
+  Day lo = 0, hi = 0;
+  BaseGrain grain;
+  for (size_t i = 1; short_one && i < n_; ++i)
+    if (is(i, Lex::ordinal) && t_[i].digits && any_of(i - 1, {"the"}) && clause_end(i + 1) && days(lo, hi, grain)) {
+      const Civil c = civil(lo);
+      if (!date_exists(c.year, c.month, t_[i].value)) continue;
+      const Day there = day_of(c.year, c.month, t_[i].value);
+      return of_days(there, there, Grain::day);
     }
   return std::nullopt;
 }
@@ -165,6 +183,10 @@ std::optional<FollowUp> FollowUpReader::same_frame() {
     if (!date_exists(c.year, c.month, day)) return std::nullopt;
     const Day there = day_of(c.year, c.month, day);
     return of_days(there, there, Grain::day);
+  }
+  if (name == "weekend" && grain == BaseGrain::week) {
+    const Day saturday = week_begin(lo) + 5;
+    return of_days(saturday, saturday + 1, Grain::week);
   }
   if (mine.rule == TimeRule::named_day && grain == BaseGrain::week) {
     const Day there = week_begin(lo) + weekday_of(d);

@@ -89,6 +89,7 @@ class FollowUpReader {
   FollowUp met(const TimeQuery& own);
   std::optional<FollowUp> refined();
   bool points() const;
+  std::optional<TimeConstraint> hours_named() const;
   std::optional<FollowUp> part_alone();
   std::optional<FollowUp> same_frame();
   const TimeWords& w_;

@@ -20,6 +20,9 @@ FollowUp FollowUpReader::of_days(Day lo, Day hi, Grain grain) const {
 void FollowUpReader::keep_hours(FollowUp& f) const {
   for (const TimeConstraint& c : own_.constraints)
     if (c.axis == Axis::clock || c.axis == Axis::response) f.query.constraints.push_back(c);
+  if (std::none_of(own_.constraints.begin(), own_.constraints.end(),
+                   [](const TimeConstraint& c) { return c.axis == Axis::clock; }))  // "the morning of the next day"
+    if (auto hours = hours_named()) f.query.constraints.push_back(std::move(*hours));
 }
 
 const std::vector<uint32_t>& FollowUpReader::rows() {
@@ -185,10 +188,10 @@ std::optional<FollowUp> FollowUpReader::step_of_one(size_t i) {
   // "and the next?", "the two before that"
   if (j > i && side(j) != 0 && clause_end(j + 1) && any_of(j, {"next", "previous", "following", "preceding"}))
     return carried_.empty() ? std::nullopt : std::optional(step(side(j), Noun::one));
-  if (const size_t k = number(j, v);
-      k > j && j > i && any_of(k, {"before", "after"}) && k + 1 < pointer(k + 1) && clause_end(pointer(k + 1)))
-    return carried_.empty() ? std::optional(missing()) : std::optional(session_steps(side(k), v));
-  v = 1;
+  int64_t several = 1;
+  if (const size_t k = number(j, several); k > j && j > i && !said(j, "one") && any_of(k, {"before", "after"}) &&
+                                           k + 1 < pointer(k + 1) && clause_end(pointer(k + 1)))
+    return carried_.empty() ? std::optional(missing()) : std::optional(session_steps(side(k), several));
   if (any_of(j, {"since", "until", "till"}) && said(j + 1, "then") && !carried_.empty()) return bounded_by_base(j);
   const bool one = said(j, "one"), session = is(j, Lex::session) && t_[j].value == 0;
   if ((one && j > i) || session) {

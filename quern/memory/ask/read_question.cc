@@ -1,6 +1,7 @@
 #include "quern/memory/ask/read_question.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "quern/base/error.h"
 #include "quern/memory/ask/follow_up.h"
@@ -42,8 +43,12 @@ class QuestionReader {
     ReadQuestion out;
     PlainWording plain = plain_wording(question, people_);
     out.text = std::move(plain.text), out.notes = std::move(plain.notes);
-    const TimeWords words = time_words(out.text, order_of(plain.language));
-    const TimeQuery own = parse_time(out.text, words, f_.clock);
+    TimeWords words = time_words(out.text, order_of(plain.language));
+    TimeQuery own = parse_time(out.text, words, f_.clock);
+    if (auto framed = in_frame(out.text, words, own, before.time)) {
+      out.text = std::move(*framed), out.context_turn = before.turn;
+      words = time_words(out.text, order_of(plain.language)), own = parse_time(out.text, words, f_.clock);
+    }
     out.time = own;
     out.topic = topic_of(out.text, own, people_);
     out.speaker = speaker_meant(out.text, f_.speakers, f_.asker);
@@ -77,6 +82,31 @@ class QuestionReader {
     return l == Language::german || l == Language::french || l == Language::spanish ? DateOrder{.month_first = false}
                                                                                     : f_.clock.order;
   }
+  // "the second half of it", "just the first week": of the month or the year that was meant, which is put into words.
+  std::optional<std::string> in_frame(const std::string& text, const TimeWords& words, const TimeQuery& own,
+                                      const CarriedTime& before) const {
+    if (before.query.constraints.size() != 1 || before.query.constraints[0].ranges.size() != 1) return std::nullopt;
+    const TimeConstraint& c = before.query.constraints[0];
+    if (c.axis != Axis::date || c.anchor || (c.grain != Grain::month && c.grain != Grain::year)) return std::nullopt;
+    const Civil first = civil(day_part(c.ranges[0].lo));
+    const std::string frame = c.grain == Grain::month ? fmt::format(" of {} {}", month_name(first.month), first.year)
+                                                      : fmt::format(" of {}", first.year);
+    std::string out = text;
+    for (const std::string_view it : {" of it", " of that month", " of that year"})
+      if (const size_t at = out.find(it);
+          at != out.npos &&
+          (at + it.size() == out.size() || !std::isalpha(static_cast<unsigned char>(out[at + it.size()])))) {
+        out.replace(at, it.size(), frame);
+        return out;
+      }
+    if (!own.empty() || !elliptic(words)) return std::nullopt;
+    out.insert(out.find_last_not_of("?.! ") + 1, frame);
+    const TimeQuery framed = parse_time(out, f_.clock);
+    const bool part = framed.constraints.size() == 1 && framed.unread.empty() &&
+                      std::string_view(framed.constraints[0].name).find("of-period") != std::string_view::npos;
+    return part ? std::optional(out) : std::nullopt;
+  }
+
   // Each turn in its order, as a question of its own: one that names no time leaves the time as it was.
   Carried carried(const std::vector<ContextTurn>& context) const {
     Carried out;

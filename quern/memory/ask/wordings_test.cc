@@ -133,6 +133,45 @@ TEST_F(Wordings, WordsThatNoTurnHasRankNothing) {
       std::any_of(a.notes.begin(), a.notes.end(), [](const std::string& n) { return n.find("zeppelin") != n.npos; }));
 }
 
+TEST_F(Wordings, SomeNameNoTime) {
+  for (const char* q : {"What is Ines's favourite season?",
+                        "When did Tobias first mention the roof?",
+                        "When did we last speak about the chess tournament?",
+                        "How long ago did the puppy have a vet appointment?",
+                        "Who brought up quince jelly first?",
+                        "Is the neighbour's drum kit still a problem?",
+                        "How many night trains go to Vienna a day?",
+                        "Does Tobias like marathons?",
+                        "What time does the choir rehearse?",
+                        "Which day of the week is the choir?",
+                        "Has Ines ever been to Vienna?",
+                        "When is the chess tournament?",
+                        "What was the first thing Ines bought for the roof?",
+                        "Did Ines and Tobias march through town?",
+                        "What may happen with the roof?",
+                        "Why does the second bicycle squeak?",
+                        "Which of them said the roof leaks?",
+                        "What does Tobias say about tax forms?",
+                        "How old is the puppy?",
+                        "What's the name of the film about glaciers?",
+                        "Who won the chess tournament last?",
+                        "Where did we meet for the first time?",
+                        "What was the last straw?",
+                        "Did the roof ever get fixed?",
+                        "Tell me about sourdough starters",
+                        "What colour is the 5th starter?",
+                        "Since when does Ines bake?",
+                        "Until when is the tournament?",
+                        "How often does Tobias run?",
+                        "Which month is the lighthouse walk planned for?",
+                        "Is there a season for quince?",
+                        "Will they fix the roof?",
+                        "What would Ines do with a second puppy?",
+                        "Are there any news about the drum kit?",
+                        "the roof"})
+    for (const PlanStep& s : ask(q).plan.steps) EXPECT_EQ(s.column, Column::speaker) << q;
+}
+
 TEST_F(Wordings, TheFutureHoldsNothing) {
   EXPECT_TRUE(ask("What will we talk about tomorrow?").responses.empty());
   EXPECT_FALSE(ask("What will we talk about tomorrow?").notes.empty());
@@ -170,6 +209,9 @@ TEST(PlainWording, TellsLanguages) {
   EXPECT_EQ(plain_wording("What did we say on May 8?").language, Language::english);
   EXPECT_EQ(plain_wording("Was war vor drei Tagen?").text, "what did three days ago?");
   EXPECT_EQ(plain_wording("Und Mai?", {"mai"}).text, "and Mai?");
+  const PlainWording slip = plain_wording("Was haben wir letzen Mittwcoh besprochen?");
+  EXPECT_EQ(slip.text, plain_wording("Was haben wir letzten Mittwoch besprochen?").text);
+  EXPECT_EQ(slip.notes.size(), 2u);
   for (const char* odd : {"", "\xff\xfe", "¿", "第", "vor", "l'", "年月日", "\xE4\xB8"})
     EXPECT_NO_THROW(plain_wording(odd));
 }

@@ -145,13 +145,14 @@ size_t TimeParser::sessions_open_anchor(size_t i, TimeConstraint& out) const {
   if (!end) return 0;
   const bool close = said(i, "right") || said(i, "immediately") || said(i, "directly") || said(i, "straight") ||
                      said(i, "shortly") || is(i, Word::exactly);
-  if (j > i && !close) return 0;  // "what came since our third chat": begins at "since"
+  const bool next = said(j, "followed") || said(j, "follows") || said(j, "preceded") || said(j, "precedes");
+  if (j > i && !close && !next) return 0;  // "what came since our third chat": begins at "since"
   const bool before = side == Side::before;
   const bool counted_alone = anchor.constraints.size() == 1 && anchor.constraints[0].axis == Axis::session;
-  if (counted_alone && !close) return 0;  // sessions_since has those
+  if (counted_alone && !close && !next) return 0;  // sessions_since has those
   out.axis = Axis::session, out.name = "session-beside-anchor", out.anchor = shared(std::move(anchor));
   const int64_t near = inside ? 0 : before ? -1 : 1;
-  out.ranges = {close ? TimeRange{near, near} : before ? TimeRange{kNoBegin, near} : TimeRange{near, kNoEnd}};
+  out.ranges = {close || next ? TimeRange{near, near} : before ? TimeRange{kNoBegin, near} : TimeRange{near, kNoEnd}};
   // "right after the first conversation, I mean in the next one"
   for (size_t m = end; m < n_ && m < end + 6; ++m)
     if ((is(m, Word::next) || is(m, Word::after) || is(m, Word::previous)) &&

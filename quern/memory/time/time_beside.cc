@@ -142,28 +142,34 @@ size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
   return out.first() > out.last() ? 0 : end;
 }
 
+// the eve of Valentine's Day
+size_t TimeParser::eve_of(size_t i, Period& out, int depth) const {
+  if (!is(i, Word::the) || !said(i + 1, "eve") || !is(i + 2, Word::of)) return 0;
+  Period base;
+  const size_t end = period(i + 3, base, depth + 1);
+  if (!end || base.impossible || base.grain != Grain::day) return 0;
+  out = Period::days(base.first() - 1, base.first() - 1, Grain::day, "beside");
+  out.absolute = base.absolute;
+  return end;
+}
+
 // "the day after May 8th", "two days before yesterday", "the Friday before June 9th", "a week after Easter"
 size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   size_t j = skip(i, Word::the);
-  if (j > i && said(j, "eve") && is(j + 1, Word::of)) {  // the eve of Valentine's Day
-    Period base;
-    const size_t end = period(j + 2, base, depth + 1);
-    if (!end || base.impossible || base.grain != Grain::day) return 0;
-    out = Period::days(base.first() - 1, base.first() - 1, Grain::day, "beside");
-    out.absolute = base.absolute;
-    return end;
-  }
+  if (const size_t end = eve_of(i, out, depth)) return end;
   int64_t v = 1;
   bool counted = false, some = false;
   if (const size_t k = count(j, v)) some = counted = true, j = k;
   if (j >= n_ || !(is(j, Lex::unit) || (weekday_here(j) && !t_[j].plural && !some))) return 0;
   if (!some && j == i) return 0;
-  if (is(j, Lex::unit) && (t_[j].value < static_cast<int32_t>(Unit::day))) return 0;
-  const Unit u = is(j, Lex::unit) ? static_cast<Unit>(t_[j].value) : Unit::day;
+  const bool fortnight = is(j, Lex::unit) && t_[j].value == -2;
+  if (fortnight) v *= 2;
+  if (!fortnight && is(j, Lex::unit) && (t_[j].value < static_cast<int32_t>(Unit::day))) return 0;
+  const Unit u = fortnight ? Unit::week : is(j, Lex::unit) ? static_cast<Unit>(t_[j].value) : Unit::day;
   const bool named = is(j, Lex::weekday);
   size_t k = j + 1;
   if (is(k, Word::exactly)) ++k;
-  bool before, leading = false;
+  bool before, leading = fortnight && !counted;
   if (said(k, "leading") && is(k + 1, Word::up) && is(k + 2, Word::to) && is(j, Lex::unit))
     before = true, k += 3, leading = true;
   else if (is(k, Word::before) || (is(k, Word::previous) && is(k + 1, Word::to)))

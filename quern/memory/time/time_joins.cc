@@ -79,6 +79,9 @@ size_t TimeParser::exception_word(size_t i) const {
         return 0;
       return end;
     }
+  const bool plural = i + 1 < n_ && t_[i + 1].plural &&
+                      (is_unit(i + 1, Unit::weekend) || is(i + 1, Lex::weekday) || is(i + 1, Lex::part));
+  if (said(i, "no") && plural) return i + 1;  // "no weekends"
   // "all chats but the last", "everything but Friday"
   if (is(i, Word::but) && i > 0 && !is(i + 1, Word::before) && !is(i + 1, Word::after) && !is(i + 1, Word::since) &&
       !is(i + 1, Word::until))

@@ -68,6 +68,7 @@ class TimeParser {
   Period resolve(const PartialDate& p) const;
   size_t calendar_date(size_t i, Period& out) const;
   size_t day_of_month(size_t i, Period& out) const;
+  size_t holiday_name(size_t i, Holiday& h) const;  // time_holidays.cc
   size_t holiday(size_t i, Period& out) const;
   size_t season(size_t i, Period& out) const;
   size_t quarter(size_t i, Period& out) const;
@@ -88,6 +89,7 @@ class TimeParser {
   size_t part_of_period(size_t i, Period& out, int depth) const;
   size_t counted_part(size_t i, Period& out, int depth) const;
   size_t beside_period(size_t i, Period& out, int depth) const;
+  size_t eve_of(size_t i, Period& out, int depth) const;
   size_t week_of(size_t i, Period& out, int depth) const;
   size_t part_of_day(size_t i, Period& out, int depth) const;
   size_t with_part(size_t i, Period& p) const;

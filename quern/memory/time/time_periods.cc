@@ -390,7 +390,10 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
 size_t TimeParser::named_relative(size_t i, Period& out) const {
   size_t j = skip(i, Word::the);
   if (is(j, Lex::unit) && !t_[j].plural && t_[j].value >= static_cast<int32_t>(Unit::day))
-    if (const size_t end = phrase(j + 1, "so far") ? j + 3 : phrase(j + 1, "to date")) {
+    if (const size_t end = j > i && w_.spelling(j).ends_with("'s") && t_[j].value >= static_cast<int32_t>(Unit::week)
+                               ? j + 1
+                           : phrase(j + 1, "so far") ? j + 3
+                                                     : phrase(j + 1, "to date")) {
       out = unit_around(static_cast<Unit>(t_[j].value), 0);
       return end;
     }
@@ -401,9 +404,12 @@ size_t TimeParser::named_relative(size_t i, Period& out) const {
   // "the first chat of the year", "the beginning of the month"
   if (j == i + 1 && i > 0 && is(i - 1, Word::of) && is(j, Lex::unit) && !t_[j].plural &&
       t_[j].value >= static_cast<int32_t>(Unit::week)) {
+    // "which day of the week" asks, "the first day of the week" says
+    const bool asks = i > 2 && (said(i - 3, "which") || said(i - 3, "what") || said(i - 3, "a"));
     const bool of_what =
-        i > 1 && (is(i - 2, Word::begin) || is(i - 2, Word::end) || is(i - 2, Word::half) || is(i - 2, Word::mid) ||
-                  is(i - 2, Lex::session) || is(i - 2, Lex::unit) || is(i - 2, Lex::weekday));
+        !asks &&
+        (i > 1 && (is(i - 2, Word::begin) || is(i - 2, Word::end) || is(i - 2, Word::half) || is(i - 2, Word::mid) ||
+                   is(i - 2, Lex::session) || is(i - 2, Lex::unit) || is(i - 2, Lex::weekday)));
     if (of_what && !(is(i - 2, Lex::unit) && t_[i - 2].value >= t_[j].value)) {
       out = unit_around(static_cast<Unit>(t_[j].value), 0);
       return j + 1;

@@ -44,7 +44,8 @@ size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
     out.ranges = {{0, 4}};
     return is(j + 1, Word::exactly) || said(j + 1, "only") ? j + 2 : j + 1;
   }
-  if (is(j, Lex::part) && (t_[j].plural || every)) {
+  const bool of_chats = j == i && is(j + 1, Lex::session) && t_[j + 1].value == 0;  // "our morning chats"
+  if (is(j, Lex::part) && (t_[j].plural || every || of_chats)) {
     out.axis = Axis::clock, out.grain = Grain::part, out.name = "every-day";
     switch (static_cast<DayPart>(t_[j].value)) {
       case DayPart::morning:

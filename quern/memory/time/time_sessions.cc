@@ -126,6 +126,10 @@ size_t TimeParser::session_ago(size_t i, TimeConstraint& out) const {
   if (!j) return 0;
   if (!is(j, Lex::session)) return 0;
   ++j;
+  if (i > 0 && is(i - 1, Word::back) && sentence_end(j)) {  // "go back four sessions"
+    out.axis = Axis::session, out.ranges = {{v, v}}, out.from_end = true, out.name = "sessions-ago";
+    return j;
+  }
   if (!(is(j, Word::ago) || is(j, Word::back) ||
         (is(j, Word::before) && (is(j + 1, Word::this_) || is(j + 1, Word::now))) ||
         ((is(j, Word::earlier) || is(j, Word::previous)) && sentence_end(j + 1))))
@@ -163,9 +167,9 @@ size_t TimeParser::session_last(size_t i, TimeConstraint& out) const {
       return end;
     }
   // the last but one chat
-  if (is(j, Word::last) && is(j + 1, Word::but) && is(j + 2, Word::one))
-    if (const size_t end = session_noun(j + 3)) {
-      set(2, 2, true);
+  if (int64_t more = 0; is(j, Word::last) && is(j + 1, Word::but) && number(j + 2, more))
+    if (const size_t end = session_noun(number(j + 2, more))) {
+      set(1 + more, 1 + more, true);
       return end;
     }
   bool most = false;
@@ -205,9 +209,9 @@ size_t TimeParser::session_last(size_t i, TimeConstraint& out) const {
     set(2, 2, true);
     return end + 2;
   }
-  if (is(end, Word::but) && said(end + 1, "two")) {
-    set(3, 3, true);
-    return end + 2;
+  if (int64_t more = 0; is(end, Word::but) && number(end + 1, more)) {  // the last session but two
+    set(1 + more, 1 + more, true);
+    return number(end + 1, more);
   }
   set(1, many ? v : 1, true);
   return end;

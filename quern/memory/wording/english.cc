@@ -127,6 +127,27 @@ bool is_genitive(const std::string& word, const std::string& next) {
   return e && e->lex == Lex::weekday && e->plural && noun && noun->lex == Lex::session && !noun->plural;
 }
 
+// "Jan. 5", "jan, feb and mar": the month, where a point or another month beside it says that it is one
+std::string_view abbreviated_month(const std::vector<WordPiece>& pieces, size_t i) {
+  static const Spellings months = spellings_of(
+      "jan=January feb=February mar=March apr=April jun=June jul=July aug=August sep=September sept=September "
+      "oct=October nov=November dec=December");
+  auto month_at = [&](size_t k) {
+    if (k >= pieces.size()) return false;
+    const std::string w = folded(pieces[k].word);
+    const LexiconEntry* e = lexicon_find(w);
+    return months.contains(w) || (e && e->lex == Lex::month && !e->weak);
+  };
+  const auto at = months.find(folded(pieces[i].word));
+  if (at == months.end()) return {};
+  const bool point =
+      i + 1 < pieces.size() && pieces[i + 1].before.starts_with(".") && pieces[i + 1].before.size() > 1;
+  const bool joined = i + 1 < pieces.size() && folded(pieces[i + 1].word) == "and" && month_at(i + 2);
+  const bool joined_back = i > 1 && folded(pieces[i - 1].word) == "and" && month_at(i - 2);
+  return point || joined || joined_back || month_at(i + 1) || (i > 0 && month_at(i - 1)) ? at->second
+                                                                                         : std::string_view();
+}
+
 std::string plus_as_space(std::string_view s) {
   std::string out(s);
   std::replace(out.begin(), out.end(), '+', ' ');
@@ -142,6 +163,11 @@ void plain_english(std::vector<WordPiece>& pieces, std::vector<std::string>& not
     if (p.before == " & " || p.before == " + ") p.before = " and ";
     if (p.before == " @ " || p.before == " @") p.before = " at ";
     const std::string w = folded(p.word);
+    if (const std::string_view month = abbreviated_month(pieces, i); !month.empty()) {
+      p.word = month;
+      if (i + 1 < pieces.size() && pieces[i + 1].before.starts_with(".")) pieces[i + 1].before.erase(0, 1);
+      continue;
+    }
     const std::string next = i + 1 < pieces.size() && pieces[i + 1].before == " " ? folded(pieces[i + 1].word) : "";
     if (w == "btw" && timely(next)) {
       p.word = "between";

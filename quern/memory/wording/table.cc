@@ -81,6 +81,14 @@ bool of_time(const std::string& word) {
   }
 }
 
+// A slip in it changes the time: one of time itself, a mark, or what sets a bound.
+bool places_time(const std::string& word) {
+  static constexpr std::string_view kBounds[] = {"before",  "after",  "since",  "until",
+                                                 "between", "except", "during", "recently"};
+  return of_time(word) || word.ends_with('~') ||
+         std::find(std::begin(kBounds), std::end(kBounds), word) != std::end(kBounds);
+}
+
 bool matches(std::string_view element, const std::string& word) {
   if (element[0] != '@' || element.size() != 2) return element == word;
   const std::string w = lower_ascii(word);
@@ -130,6 +138,10 @@ WordingTable::WordingTable(const WordingTexts& texts) {
       phrases_[source[0]].push_back({source, english});
     });
   });
+  for (const auto& [first, list] : phrases_)
+    for (const Phrase& p : list)
+      if (p.source.size() == 1 && first.size() >= 4 && std::any_of(p.english.begin(), p.english.end(), places_time))
+        timely_.emplace_back(first, p.english);
   for (auto& [first, list] : phrases_)
     std::stable_sort(list.begin(), list.end(),
                      [](const Phrase& a, const Phrase& b) { return a.source.size() > b.source.size(); });
@@ -154,6 +166,21 @@ size_t WordingTable::known(const std::vector<std::string>& folded) const {
     n += taken, i += std::max<size_t>(taken, 1);
   }
   return n;
+}
+
+// Of four letters only two that changed places or one that was doubled.
+std::string WordingTable::mended(const std::string& folded) const {
+  if (folded.size() < 4 || has(folded)) return {};
+  const std::pair<std::string, std::vector<std::string>>* found = nullptr;
+  for (const auto& entry : timely_) {
+    const std::string& t = entry.first;
+    const bool swapped = t.size() == folded.size() && std::is_permutation(t.begin(), t.end(), folded.begin());
+    if ((t.size() == 4 || folded.size() == 4) && !swapped && folded.size() <= t.size()) continue;
+    if (!one_edit_apart(folded, t)) continue;
+    if (found && found->second != entry.second) return {};
+    found = &entry;
+  }
+  return found ? found->first : std::string();
 }
 
 size_t WordingTable::longest_at(std::string_view text, size_t i) const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace quern::memory {
@@ -32,6 +33,8 @@ class WordingTable {
   std::vector<WordPiece> translate(const std::vector<WordPiece>& words, const std::vector<std::string>& folded) const;
   size_t known(const std::vector<std::string>& folded) const;  // how many of them some phrase has
   bool has(const std::string& folded) const { return phrases_.contains(folded); }
+  // The one word of time that is a slip away from a word that no entry begins with; empty when there is none or several.
+  std::string mended(const std::string& folded) const;
   // The longest entry that begins at byte i of the text: for scripts without spaces.
   size_t longest_at(std::string_view text, size_t i) const;
 
@@ -44,7 +47,8 @@ class WordingTable {
   };
   void reorder(std::vector<WordPiece>& pieces) const;
   bool apply(const Rule& rule, std::vector<WordPiece>& pieces, size_t at) const;
-  std::unordered_map<std::string, std::vector<Phrase>> phrases_;  // by their first word, the longest first
+  std::vector<std::pair<std::string, std::vector<std::string>>> timely_;  // words of time, and their English
+  std::unordered_map<std::string, std::vector<Phrase>> phrases_;          // by their first word, the longest first
   std::vector<Rule> rules_;
   std::unordered_map<std::string, std::vector<std::string>> rest_;
   size_t longest_ = 0;

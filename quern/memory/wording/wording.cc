@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "quern/base/error.h"
 #include "quern/memory/time/lexicon.h"
 #include "quern/memory/wording/table.h"
 
@@ -332,7 +333,13 @@ PlainWording plain_wording(std::string_view question, const std::vector<std::str
   }
   if (out.language == Language::german) ordinal_points(s.words, s.tail);
   const std::vector<WordPiece>& words = out.language == Language::french ? parts : s.words;
-  out.text = joined(table_of(out.language).translate(words, folded_all(words, names)), s.tail);
+  std::vector<std::string> spelled = folded_all(words, names);
+  for (size_t i = 0; i < words.size(); ++i)
+    if (std::string mended = table_of(out.language).mended(spelled[i]); !mended.empty()) {
+      out.notes.push_back(fmt::format("'{}' is read as '{}'", words[i].word, mended));
+      spelled[i] = std::move(mended);
+    }
+  out.text = joined(table_of(out.language).translate(words, spelled), s.tail);
   return out;
 }
 
