@@ -202,5 +202,22 @@ TEST(StreamDecoder, HoldsBackHalfCharacters) {
   EXPECT_EQ(joined + e.finish(), "石臼 \U0001F468\u200D\U0001F469 ok");
 }
 
+// Special tokens around and between two texts, and a file that has no form of pairs.
+TEST(Tokenizer, PairsOfTexts) {
+  const Tokenizer bert = Tokenizer::load(kData / "bert.json");
+  const std::vector<int32_t> a{10, 11}, b{12};
+  const TokenSequence both = bert.with_specials(a, b), one = bert.with_specials(a);
+  EXPECT_EQ(both.ids, (std::vector<int32_t>{2, 10, 11, 3, 12, 3}));
+  EXPECT_EQ(both.types, (std::vector<int32_t>{0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(one.ids, (std::vector<int32_t>{2, 10, 11, 3}));
+  EXPECT_EQ(Tokenizer::load(kData / "cased.json").with_specials(a, b).ids, both.ids);  // BertProcessing
+  Json j = Json::parse(read_file(kData / "bert.json"));
+  Json post = j.at("post_processor");
+  post.set("pair", post.at("single")), j.set("post_processor", post);
+  const Tokenizer single = Tokenizer::from_json(j.dump());
+  EXPECT_EQ(single.with_specials(a).ids, one.ids);
+  EXPECT_THROW(single.with_specials(a, b), Error);
+}
+
 }  // namespace
 }  // namespace quern::text
