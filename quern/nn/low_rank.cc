@@ -4,6 +4,7 @@
 #include "quern/base/rng.h"
 #include "quern/base/threads.h"
 #include "quern/kernels/gemm/gemm.h"
+#include "quern/trace/trace.h"
 
 namespace quern::nn {
 namespace {
@@ -77,6 +78,7 @@ LowRank LowRankSource::find_shared(const std::vector<std::string>& names, int64_
 
 grad::Var LowRank::beside(grad::Tape& tape, const grad::Var& y, const grad::Var& x_TK, int64_t begin) const {
   if (!acts(tape)) return y;
+  const trace::Span span(trace::Kind::operation, "adapter");
   QUERN_CHECK(pair_ || !tape.recording(), "rows choose adapters in inference only");
   if (!pair_ || (!tape.recording() && pair_->factors.defined())) {
     add_fixed(tape, begin == 0 && y.dim(1) == n() ? y.value : y.value.narrow(1, begin, n()), x_TK.value);
