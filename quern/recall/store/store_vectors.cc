@@ -63,7 +63,6 @@ void RecallStore::write_vectors(const std::string& name) const {
   }
   if (!missing.empty() && !encoder_)
     fail("{}: its chunks have vectors by {}: name that encoder to add text", folder_.string(), by.name);
-  // Chunks of like length together: an encoder's batch then holds few lengths.
   for (size_t from = 0; from < missing.size(); from += kAtOnce) {
     const size_t to = std::min(missing.size(), from + kAtOnce);
     std::vector<std::string> texts;
