@@ -1,6 +1,6 @@
 // quern rl whose processes are killed at random moments (kill -9), lose a rank, or meet a full disk: resumed, a run ends
 // with the model of one that nobody disturbed, bit for bit, with answers that wait for their step and answers under way.
-// A few kills here; 50 with ctest -L slow.
+// Two kills here; 50, the full disk and lost processes with ctest -L slow.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -97,7 +97,7 @@ constexpr const char* kAhead =
 
 TEST_F(RlKills, GoOnAndEndAlike) {
   write_recipe(kAhead);
-  kill_runs(3);
+  kill_runs(2);
 }
 
 TEST_F(RlKills, DISABLED_FiftyTimes) {
@@ -110,7 +110,7 @@ TEST_F(RlKills, DISABLED_FiftyTimesInExactMode) {
   kill_runs(50);
 }
 
-TEST_F(RlKills, AFullDiskEndsTheRunAndLosesNothing) {
+TEST_F(RlKills, DISABLED_AFullDiskEndsTheRunAndLosesNothing) {
   write_recipe(kAhead);
   undisturbed();
   const int status = run("full", "", "ulimit -f 2048; trap '' XFSZ; ");
@@ -147,7 +147,7 @@ TEST_F(SupervisedRl, IsStartedAgainAndEndsAlike) {
   expect_as_undisturbed("lost");
 }
 
-TEST_F(SupervisedRl, GoesOnWithoutALostProcess) {
+TEST_F(SupervisedRl, DISABLED_GoesOnWithoutALostProcess) {
   if (!comm::mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
   write_recipe(kAhead);
   lose_a_rank("--ranks 2 --supervise --launcher 'mpirun --oversubscribe -n {ranks}' --set supervise.step_s=60");

@@ -100,15 +100,12 @@ TEST(Rl, RolloutsSampledAheadResumeBitForBit) {
   EXPECT_LE(*whole.steps[3].staleness, 4) << "ahead and 2, at most";
   const Outcome again = run(r, f.path / "again", 4);
   EXPECT_TRUE(equal(whole, again));
-  for (int64_t stop : {1, 3}) {
-    const fs::path out = f.path / fmt::format("stop{}", stop);
-    run(r, out, stop);
-    const Outcome rest = run(r, out, 4);
-    ASSERT_EQ(static_cast<int64_t>(rest.steps.size()), 4 - stop);
-    EXPECT_TRUE(equal(whole, rest)) << "stopped after step " << stop;
-    EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
-    EXPECT_EQ(whole.steps[3].staleness, rest.steps.back().staleness);
-  }
+  run(r, f.path / "stop", 2);
+  const Outcome rest = run(r, f.path / "stop", 4);
+  ASSERT_EQ(rest.steps.size(), 2u);
+  EXPECT_TRUE(equal(whole, rest));
+  EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
+  EXPECT_EQ(whole.steps[3].staleness, rest.steps.back().staleness);
 }
 
 // Problems are asked again with the ends of the answers to them, before and after a checkpoint.

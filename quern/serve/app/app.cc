@@ -441,8 +441,7 @@ void App::metrics(Exchange& e) {
   int64_t loaded = 0;
   for (const std::string& id : models_->ids())
     if (const auto m = models_->loaded(id)) {
-      ++loaded;
-      // An adapter's requests are its base's, and an encoder has no engine.
+      ++loaded;  // an adapter's requests are its base's, and an encoder has no engine
       if (m->host && !m->base) counts.emplace_back(id, m->host->counts());
     }
   auto each = [&](const char* name, const char* type, const char* help, auto value) {
