@@ -196,6 +196,7 @@ TEST(Settings, StandInTheDocuments) {
   expect_table("parallel.md", "ParallelConfig", key_table(list_settings(train::ParallelConfig()), "parallel."));
   expect_table("finetuning.md", "LoraSettings", flag_table(list_settings(models::LoraSettings())));
   expect_table("finetuning.md", "FinetuneSettings", flag_table(list_settings(train::FinetuneSettings())));
+  expect_table("finetuning.md", "PreferenceConfig", flag_table(list_settings(train::PreferenceConfig())));
   expect_table("corpus/deduplication.md", "DedupSettings",
                flag_table(list_settings(corpus::DedupSettings()), FlagTable::flags_and_keys));
   std::vector<SettingInfo> common;

@@ -264,7 +264,12 @@ std::vector<Served> served_models(const ServeFlags& f) {
                       .base = {}});
     if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model folder or file", f.dirs[i]);
   }
-  for (const std::string& text : f.o.loras) served.push_back(read_lora(text, served));
+  for (const std::string& text : f.o.loras) {
+    served.push_back(read_lora(text, served));
+    const Served& s = served.back();
+    if (encoders::is_encoder(s.dir)) fail("--lora {}: {} is an encoder, which takes no adapter", text, s.dir);
+    models::AdapterSites::only_beside(s.adapter);  // a folder that is no adapter is told now, not at a first request
+  }
   return served;
 }
 

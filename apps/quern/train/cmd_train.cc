@@ -32,17 +32,23 @@ class StepTrace {
  public:
   StepTrace(int64_t steps, std::filesystem::path file, int rank)
       : steps_(steps), file_(std::move(file)), rank_(rank) {}
-  void before_step() {
-    if (steps_ > 0 && ++seen_ == kCold + 1) trace_.emplace(file_.string(), rank_);
-  }
   void after_step() {
-    if (trace_ && seen_ == kCold + steps_) finish();
+    if (++seen_ == kCold + steps_) finish();
   }
-  void finish() {  // where the run ends before so many steps
+  void before_step() {
+    if (steps_ > 0 && seen_ == kCold) trace_.emplace(file_.string(), rank_);
+  }
+  void finish() {  // also where the run ends before so many steps
     if (!trace_) return;
     const std::string tables = trace_->finish();
     if (rank_ == 0) fmt::print(stderr, "{}", tables);
     trace_.reset();
+  }
+  void end() {
+    finish();
+    if (rank_ == 0 && steps_ > 0 && seen_ <= kCold)
+      fmt::print(stderr, "note: nothing was traced: a trace begins after {} steps, and there were {}\n", kCold,
+                 seen_);
   }
 
  private:
@@ -78,7 +84,7 @@ void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOp
   const bool traces = root || comm::under_mpi();
   StepTrace trace(traces ? flags.trace : 0,
                   out / (root ? "trace.json" : fmt::format("trace_rank{}.json", comm.rank())), comm.rank());
-  for (trace.before_step(); t.step(); trace.before_step()) {
+  while (t.finished() < t.steps() && (trace.before_step(), t.step())) {
     if (root) {
       line.show(t);
       for (const train::EvalMetrics& e : t.evaluations())
@@ -91,14 +97,14 @@ void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOp
     bool enough = flags.steps > 0 && t.finished() >= flags.steps;
     if (comm.all_reduce(int64_t{enough || interrupt.raised()}, comm::ReduceOp::max) && t.finished() < t.steps()) {
       line.end();
-      trace.finish();
+      trace.end();
       t.checkpoint();
       if (root) fmt::print(stderr, "stopped after step {}; resume with --resume\n", t.finished());
       return;
     }
   }
   line.end();
-  trace.finish();
+  trace.end();
   t.export_model(out / "model", DType::bf16);
   if (root)
     fmt::print(stderr, "wrote the model to {} and the metrics to {}\n", (out / "model").string(),

@@ -437,7 +437,12 @@ TimeQuery TimeParser::run() {
                                        clock_text(second_part(c.ranges[0].hi))));
     std::fill(used.begin() + static_cast<std::ptrdiff_t>(i), used.begin() + static_cast<std::ptrdiff_t>(end), 1);
     if (i < except_until && !small_words(except_behind, i)) except_until = 0;  // "except Ada's turns on March 5"
-    if (i < except_until) {
+    if (const size_t behind = excepted_behind(end); behind && i >= except_until && !out_.constraints.empty()) {
+      std::fill(used.begin() + static_cast<std::ptrdiff_t>(end), used.begin() + static_cast<std::ptrdiff_t>(behind),
+                1);
+      c.join = TimeJoin::except, c.end = t_[behind - 1].end, end = behind;
+      out_.constraints.push_back(std::move(c));
+    } else if (i < except_until) {
       c.join = TimeJoin::except, except_until = 0, c.begin = t_[except_from].begin;
       for (uint8_t& u : used)
         if (u == 2) u = 1;

@@ -92,6 +92,15 @@ size_t TimeParser::exception_word(size_t i) const {
   return 0;
 }
 
+// "in May, Sundays excluded": what takes away the phrase in front of it; behind it, else 0.
+size_t TimeParser::excepted_behind(size_t i) const {
+  static constexpr std::string_view kBehind[] = {"excluded", "excepted",     "omitted",     "left out",
+                                                 "aside",    "not included", "not counted", "skipped"};
+  for (const std::string_view words : kBehind)
+    if (const size_t end = phrase(i, words)) return end;
+  return 0;
+}
+
 bool TimeParser::small_words(size_t from, size_t to) const {
   for (size_t k = from; k < to; ++k)
     if (const std::string_view w = w_.spelling(k); !among(w, kSmall) && !preposition(k) && w != "for" &&

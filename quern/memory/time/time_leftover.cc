@@ -30,9 +30,10 @@ constexpr std::string_view kTimely[] = {"o'clock",     "oclock",      "dawn",   
                                         "midsummer",   "yom",         "purim",       "holi",
                                         "vacation",    "holidays"};
 
-constexpr std::string_view kExcepting[] = {"except",  "excepting", "excluding", "exclude", "without", "besides",
-                                           "barring", "omitting",  "skipping",  "minus",   "outside", "unless",
-                                           "neither", "nor",       "not",       "only",    "other"};
+constexpr std::string_view kExcepting[] = {"except",   "excepting", "excluding", "exclude", "without", "besides",
+                                           "barring",  "omitting",  "skipping",  "minus",   "outside", "unless",
+                                           "neither",  "nor",       "not",       "only",    "other",   "excluded",
+                                           "excepted", "omitted",   "aside",     "skipped"};
 
 bool among(std::string_view w, std::span<const std::string_view> list) {
   return std::find(list.begin(), list.end(), w) != list.end();

@@ -147,6 +147,7 @@ class TimeParser {
   // time_joins.cc
   size_t phrase(size_t i, std::string_view spellings) const;
   size_t exception_word(size_t i) const;
+  size_t excepted_behind(size_t i) const;
   bool united(size_t from, size_t to);
   bool small_words(size_t from, size_t to) const;
   size_t contrasted(size_t i, TimeConstraint& out) const;

@@ -122,7 +122,7 @@ size_t TimeParser::same_day_back(size_t i, TimeConstraint& out) {
   return end;
 }
 
-// "three to five days ago", "between two and four weeks ago", "more than a month ago", "less than ten days ago"
+// "three to five days ago", "between two and four weeks ago", "more than a month ago", "at most ten days ago"
 size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
   auto back = [&](Unit u, int64_t n) -> Day {
     const int64_t some = std::min<int64_t>(n, 100'000);
@@ -145,13 +145,16 @@ size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
   const bool starts = i < n_ && t_[i].starts;  // "what did we go over a week ago?" has another over
   const bool more = phrase(i, "more than") || (starts && phrase(i, "over")) || phrase(i, "longer than");
   const bool less = phrase(i, "less than") || phrase(i, "fewer than") || (starts && phrase(i, "under"));
-  if (more || less) {
+  const bool least = phrase(i, "at least"), most = phrase(i, "at most");
+  if (more || less || least || most) {
     const size_t n = phrase(i, "over") || phrase(i, "under") ? i + 1 : i + 2;
     const size_t k = count(n, a);
     if (!k || !unit_here(k) || !(is(k + 1, Word::ago) || is(k + 1, Word::back))) return 0;
     const Day d = back(static_cast<Unit>(t_[k].value), a);
     out = from_period(Period::days(d, d, Grain::week, "open-span"));
-    out.ranges = {more ? TimeRange{kNoBegin, d * kDaySeconds - 1} : TimeRange{(d + 1) * kDaySeconds, clock_.now}};
+    const Day last = least ? d : d - 1, first = most ? d : d + 1;
+    out.ranges = {more || least ? TimeRange{kNoBegin, (last + 1) * kDaySeconds - 1}
+                                : TimeRange{first * kDaySeconds, clock_.now}};
     return k + 2;
   }
   const bool between = is(i, Word::between), from = is(i, Word::from);
