@@ -99,10 +99,10 @@ PreparedData prepare(const std::string& model, const std::vector<std::string>& f
   PreparedData out;
   out.shape.model = fs::absolute(model).lexically_normal(),
   out.shape.data = fs::absolute(fs::path(s.out) / "run" / "data");
-  fs::create_directories(out.shape.data);
   const fs::path learned = out.shape.data / "train", held_out = out.shape.data / "held-out";
   train::FinetuneCounts n, held;
   const auto take = [&](const auto& split, auto&& write) {
+    fs::create_directories(out.shape.data);  // once the rows are known to be good
     n = write(split.learned, encoder, learned), held = write(split.held_out, encoder, held_out);
     tell_counts(n, held, split.repeated);
     for (const auto& row : split.held_out)
@@ -153,6 +153,12 @@ int cmd_finetune(Words args) {
   a.check(s), a.check(adapter), a.check(method.preference);
   if (!adapter.on()) throw UsageError("quern finetune: --rank 0: expected 1 or more");
   split_at_commas(adapter.targets);
+  const train::PreferenceConfig& p = method.preference;
+  const train::PreferenceConfig usual;
+  const bool told =
+      p.beta != usual.beta || p.label_smoothing != usual.label_smoothing || p.reference != usual.reference;
+  if (told && !p.on())
+    throw UsageError("quern finetune: --beta, --label-smoothing and --reference need --preference");
   try {
     models::check(adapter, "quern finetune, adapter");
     train::check(method.preference, "quern finetune");
