@@ -79,7 +79,7 @@ struct AstrayConfig {
 
 struct RlConfig {
   std::vector<std::string> environments, tasks;
-  int64_t group = 8, max_tokens = 256, resample = 2, updates = 1, ahead = 0, max_staleness = 0, micro_tokens = 8192,
+  int64_t group = 8, max_tokens = 256, resample = 2, updates = 1, ahead = 0, max_staleness = 0, micro_tokens = 2048,
           max_sequences = 64;
   double temperature = 1, min_compression = 0.05;
   std::string advantage = "maxrl";
