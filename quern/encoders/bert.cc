@@ -18,17 +18,12 @@ struct BertLayer {
 class Bert : public Encoder {
  public:
   Bert(const Json& config, const TensorFolder& folder, kernels::QuantFormat format);
-  int64_t width() const override { return width_; }
-  int64_t vocab_size() const override { return words_.dim(0); }
-  int64_t max_tokens() const override { return positions_.dim(0); }
-  int64_t labels() const override { return labels_; }
   Tensor hidden(const TokenBatch& batch) const override;
   Tensor logits(const Tensor& hidden, const TokenBatch& batch) const override;
 
  private:
   Tensor embed(const TokenBatch& batch) const;
 
-  int64_t width_, heads_, labels_ = 0;
   kernels::Activation act_;
   bool rounds_;
   Tensor words_, positions_, types_;
@@ -38,19 +33,15 @@ class Bert : public Encoder {
 };
 
 Bert::Bert(const Json& config, const TensorFolder& folder, kernels::QuantFormat format)
-    : width_(positive(config, "hidden_size")),
-      heads_(positive(config, "num_attention_heads")),
-      act_(kernels::parse_activation(text_or(config, "hidden_act", "gelu"))) {
+    : Encoder(config), act_(kernels::parse_activation(text_or(config, "hidden_act", "gelu"))) {
   if (const std::string kind = text_or(config, "position_embedding_type", "absolute"); kind != "absolute")
     fail("config.json: position_embedding_type '{}' is not supported, only absolute", kind);
-  if (width_ % heads_ != 0) fail("config.json: hidden_size {} does not divide into {} heads", width_, heads_);
   const EncoderWeights w(folder, {"", "bert."}, format);
   rounds_ = w.rounds();
   const int64_t inner = positive(config, "intermediate_size");
   const double eps = number_or(config, "layer_norm_eps", 1e-12);
-  words_ = w.tensor("embeddings.word_embeddings.weight", {positive(config, "vocab_size"), width_});
-  positions_ =
-      w.tensor("embeddings.position_embeddings.weight", {positive(config, "max_position_embeddings"), width_});
+  words_ = w.tensor("embeddings.word_embeddings.weight", {vocab_size_, width_});
+  positions_ = w.tensor("embeddings.position_embeddings.weight", {max_tokens_, width_});
   types_ = w.tensor("embeddings.token_type_embeddings.weight", {positive(config, "type_vocab_size"), width_});
   norm_ = w.norm("embeddings.LayerNorm", width_, eps, HasBias::yes);
   for (int64_t i = 0; i < positive(config, "num_hidden_layers"); ++i) {

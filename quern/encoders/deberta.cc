@@ -30,10 +30,6 @@ struct DebertaConvolution {
 class Deberta : public Encoder {
  public:
   Deberta(const Json& config, const TensorFolder& folder, kernels::QuantFormat format);
-  int64_t width() const override { return width_; }
-  int64_t vocab_size() const override { return words_.dim(0); }
-  int64_t max_tokens() const override { return max_tokens_; }
-  int64_t labels() const override { return labels_; }
   Tensor hidden(const TokenBatch& batch) const override;
   Tensor logits(const Tensor& hidden, const TokenBatch& batch) const override;
 
@@ -44,7 +40,6 @@ class Deberta : public Encoder {
   Tensor embed(const TokenBatch& batch) const;
   Tensor attention(const DebertaLayer& l, const Tensor& qkv, const TokenBatch& batch) const;
 
-  int64_t width_, heads_, max_tokens_, labels_ = 0;
   double score_scale_ = 1;
   RelativePositions relative_;
   kernels::Activation act_, head_act_ = kernels::Activation::gelu;
@@ -73,17 +68,13 @@ bool asks_for(const Json& config, std::string_view kind) {
 }
 
 Deberta::Deberta(const Json& config, const TensorFolder& folder, kernels::QuantFormat format)
-    : width_(positive(config, "hidden_size")),
-      heads_(positive(config, "num_attention_heads")),
-      max_tokens_(positive(config, "max_position_embeddings")),
-      act_(kernels::parse_activation(text_or(config, "hidden_act", "gelu"))) {
-  if (width_ % heads_ != 0) fail("config.json: hidden_size {} does not divide into {} heads", width_, heads_);
+    : Encoder(config), act_(kernels::parse_activation(text_or(config, "hidden_act", "gelu"))) {
   const EncoderWeights w(folder, {"", "deberta."}, format);
   rounds_ = w.rounds();
   const int64_t inner = positive(config, "intermediate_size");
   const int64_t narrow = static_cast<int64_t>(number_or(config, "embedding_size", static_cast<double>(width_)));
   const double eps = number_or(config, "layer_norm_eps", 1e-7);
-  words_ = w.tensor("embeddings.word_embeddings.weight", {positive(config, "vocab_size"), narrow});
+  words_ = w.tensor("embeddings.word_embeddings.weight", {vocab_size_, narrow});
   if (flag(config, "position_biased_input", true))
     positions_ = w.tensor("embeddings.position_embeddings.weight", {max_tokens_, narrow});
   if (const auto types = static_cast<int64_t>(number_or(config, "type_vocab_size", 0)); types > 0)

@@ -29,6 +29,14 @@ void check_weights(const fs::path& folder) {
 
 }  // namespace
 
+Encoder::Encoder(const Json& config)
+    : width_(positive(config, "hidden_size")),
+      heads_(positive(config, "num_attention_heads")),
+      vocab_size_(positive(config, "vocab_size")),
+      max_tokens_(positive(config, "max_position_embeddings")) {
+  if (width_ % heads_ != 0) fail("config.json: hidden_size {} does not divide into {} heads", width_, heads_);
+}
+
 bool is_encoder(const fs::path& folder) {
   return fs::is_directory(folder) && fs::exists(folder / "config.json") &&
          family_of(Json::read(folder / "config.json")) != nullptr;

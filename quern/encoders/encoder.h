@@ -12,12 +12,17 @@ namespace quern::encoders {
 class Encoder {
  public:
   virtual ~Encoder() = default;
-  virtual int64_t width() const = 0;
-  virtual int64_t vocab_size() const = 0;                                             // rows of the embedding
-  virtual int64_t max_tokens() const = 0;                                             // of one text
+  int64_t width() const { return width_; }
+  int64_t vocab_size() const { return vocab_size_; }                                  // rows of the embedding
+  int64_t max_tokens() const { return max_tokens_; }                                  // of one text
+  int64_t labels() const { return labels_; }                                          // 0: the folder has no head
   virtual Tensor hidden(const TokenBatch& batch) const = 0;                           // [T, width]
-  virtual int64_t labels() const = 0;                                                 // 0: the folder has no head
   virtual Tensor logits(const Tensor& hidden_TD, const TokenBatch& batch) const = 0;  // [texts, labels]
+
+ protected:
+  explicit Encoder(const Json& config);  // the sizes that every family has in its config.json
+  const int64_t width_, heads_, vocab_size_, max_tokens_;
+  int64_t labels_ = 0;
 };
 
 // Is this a folder whose config.json names a family of encoders?

@@ -45,10 +45,6 @@ struct RopeTables {
 class ModernBert : public Encoder {
  public:
   ModernBert(const Json& config, const TensorFolder& folder, kernels::QuantFormat format);
-  int64_t width() const override { return width_; }
-  int64_t vocab_size() const override { return words_.dim(0); }
-  int64_t max_tokens() const override { return max_tokens_; }
-  int64_t labels() const override { return labels_; }
   Tensor hidden(const TokenBatch& batch) const override;
   Tensor logits(const Tensor& hidden, const TokenBatch& batch) const override;
 
@@ -57,7 +53,7 @@ class ModernBert : public Encoder {
   void rotate(const Tensor& qkv, const RopeTables& t) const;
   bool is_local(const Json& config, int64_t layer) const;
 
-  int64_t width_, heads_, inner_, max_tokens_, window_, labels_ = 0;
+  int64_t inner_, window_;
   double global_theta_, local_theta_;
   kernels::Activation act_, head_act_ = kernels::Activation::gelu;
   bool rounds_, mean_head_ = false;
@@ -72,14 +68,13 @@ bool ModernBert::is_local(const Json& config, int64_t layer) const {
     if (static_cast<int64_t>(types->as_array().size()) <= layer) fail("config.json: layer_types is too short");
     return types->as_array()[static_cast<size_t>(layer)].as_string("layer_types") == "sliding_attention";
   }
-  return layer % static_cast<int64_t>(number_or(config, "global_attn_every_n_layers", 3)) != 0;
+  constexpr const char* kEvery = "global_attn_every_n_layers";
+  return layer % (config.find(kEvery) ? positive(config, kEvery) : 3) != 0;
 }
 
 ModernBert::ModernBert(const Json& config, const TensorFolder& folder, kernels::QuantFormat format)
-    : width_(positive(config, "hidden_size")),
-      heads_(positive(config, "num_attention_heads")),
+    : Encoder(config),
       inner_(positive(config, "intermediate_size")),
-      max_tokens_(positive(config, "max_position_embeddings")),
       window_(positive(config, "local_attention") / 2),
       global_theta_(rope_theta(config, "global_rope_theta", "full_attention", 160000)),
       local_theta_(rope_theta(config, "local_rope_theta", "sliding_attention", 10000)),
@@ -93,7 +88,7 @@ ModernBert::ModernBert(const Json& config, const TensorFolder& folder, kernels::
   const double eps = number_or(config, "norm_eps", 1e-5);
   const HasBias norm_bias = bias_of(config, "norm_bias"), mlp = bias_of(config, "mlp_bias"),
                 attention = bias_of(config, "attention_bias");
-  words_ = w.tensor("embeddings.tok_embeddings.weight", {positive(config, "vocab_size"), width_});
+  words_ = w.tensor("embeddings.tok_embeddings.weight", {vocab_size_, width_});
   embedding_norm_ = w.norm("embeddings.norm", width_, eps, norm_bias);
   final_norm_ = w.norm("final_norm", width_, eps, norm_bias);
   for (int64_t i = 0; i < positive(config, "num_hidden_layers"); ++i) {
