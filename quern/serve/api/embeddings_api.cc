@@ -100,6 +100,13 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
+EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, const Exchange& e) {
+  const std::vector<std::vector<int32_t>> inputs = read_inputs(body, m);
+  EmbeddedInputs out{.rows = embed_all(m, inputs, e), .tokens = {}};
+  for (const std::vector<int32_t>& ids : inputs) out.tokens.push_back(static_cast<int64_t>(ids.size()));
+  return out;
+}
+
 void embeddings(ServedModel& m, Exchange& e, const Json& body) {
   const Fields f(body);
   const std::string format = f.text("encoding_format").value_or("float");
@@ -107,10 +114,9 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
   const auto wanted = f.integer("dimensions", 1, int64_t{1} << 31);
   Json list = Json::array();
   int64_t tokens = 0;
-  const std::vector<std::vector<int32_t>> inputs = read_inputs(body, m);
-  const std::vector<std::vector<float>> rows = embed_all(m, inputs, e);
+  const EmbeddedInputs all = embed_inputs(m, body, e);
   if (e.gone()) return;
-  for (const std::vector<float>& v : rows) {
+  for (const std::vector<float>& v : all.rows) {
     if (wanted && *wanted != static_cast<int64_t>(v.size()))
       bad_field("dimensions", "{}: this model's embeddings have {}, and were not trained to be cut", *wanted,
                 v.size());
@@ -125,7 +131,7 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
       one.set("embedding", std::move(numbers));
     }
     list.push(std::move(one));
-    tokens += static_cast<int64_t>(inputs[list.as_array().size() - 1].size());
+    tokens += all.tokens[list.as_array().size() - 1];
   }
   Json j = Json::object(), usage = Json::object();
   usage.set("prompt_tokens", tokens), usage.set("total_tokens", tokens);

@@ -1,6 +1,8 @@
 // One object per request: models in the order they are served, the oldest request of a model first.
 #include "quern/serve/api/slots_api.h"
 
+#include <algorithm>
+
 #include "quern/serve/wire/api_error.h"
 
 namespace quern::serve {
@@ -22,7 +24,7 @@ bool wants_text(const HttpRequest& r, SlotText allowed) {
 Json slot_json(const ServedModel& m, const InFlightStatus& f, StatusDetail detail) {
   const RequestProgress& p = f.progress;
   Json j = Json::object();
-  j.set("id", p.id), j.set("model", m.id);
+  j.set("id", p.id), j.set("model", m.id), j.set("n_ctx", m.max_tokens());
   if (f.plan.empty()) {
     j.set("state", p.state()), j.set("is_processing", p.started);
     j.set("prompt_tokens", p.prompt), j.set("read_tokens", p.read), j.set("cached_tokens", p.cached);
@@ -37,9 +39,20 @@ Json slot_json(const ServedModel& m, const InFlightStatus& f, StatusDetail detai
   return j;
 }
 
+// What llama-server's clients ask when they spread requests over servers.
+void refuse_when_busy(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r) {
+  const bool asked = std::ranges::any_of(r.query, [](const auto& q) { return q.first == "fail_on_no_slot"; });
+  const auto busy = [](const std::shared_ptr<ServedModel>& m) {
+    return m->host->counts().running >= m->host->max_sequences();
+  };
+  if (asked && !models.empty() && std::ranges::all_of(models, busy))
+    throw ApiError(503, "server_error", "no_slot", "as many requests are running as this server runs at once");
+}
+
 }  // namespace
 
 Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, SlotText text) {
+  refuse_when_busy(models, r);
   const StatusDetail detail = wants_text(r, text) ? StatusDetail::tokens : StatusDetail::counts;
   Json list = Json::array();
   for (const auto& m : models)

@@ -17,6 +17,7 @@
 #include "quern/serve/app/web_ui.h"
 #include "quern/serve/keep/response_file.h"
 #include "quern/serve/models/request_adapters.h"
+#include "quern/serve/ollama/ollama_reply.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
 
@@ -53,48 +54,12 @@ App::App(std::unique_ptr<ModelManager> models, AppOptions options)
       o_(std::move(options)),
       grounding_(o_.grounding),
       sessions_(o_.sessions),
-      responses_(1024, size_t{256} << 20, response_shelf(o_.sessions)) {}
+      responses_(1024, size_t{256} << 20, response_shelf(o_.sessions)) {
+  if (!o_.sessions.empty()) batch_runner();  // what an earlier server left open is resumed
+}
 App::App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options)
     : App(std::make_unique<ModelManager>(std::move(models)), std::move(options)) {}
 App::~App() = default;
-
-const std::vector<App::Route>& App::routes() {
-  static const std::vector<Route> all = {
-      {"POST", "/v1/chat/completions", &App::chat},
-      {"POST", "/v1/completions", &App::complete},
-      {"POST", "/v1/embeddings", &App::embed},
-      {"POST", "/v1/rerank", &App::rank},
-      {"POST", "/rerank", &App::rank},
-      {"POST", "/v2/rerank", &App::rank},
-      {"POST", "/v1/score", &App::score},
-      {"POST", "/score", &App::score},
-      {"GET", "/v1/models", &App::models},
-      {"GET", "/v1/models/", &App::models},
-      {"GET", "/lora-adapters", &App::adapters},
-      {"POST", "/v1/load_lora_adapter", &App::add_adapter},
-      {"POST", "/v1/unload_lora_adapter", &App::remove_adapter},
-      {"POST", "/tokenize", &App::tokenize},
-      {"POST", "/detokenize", &App::detokenize},
-      {"POST", "/apply-template", &App::apply_template},
-      {"GET", "/", &App::show_web_ui, true},
-      {"GET", "/health", &App::health, true},
-      {"GET", "/version", &App::version, true},
-      {"GET", "/props", &App::props},
-      {"GET", "/metrics", &App::metrics},
-      {"GET", "/slots", &App::slots},
-      {"GET", "/v1/slots", &App::slots},
-      {"POST", "/v1/messages", &App::messages},
-      {"POST", "/v1/messages/count_tokens", &App::count_tokens},
-      {"POST", "/v1/responses", &App::responses},
-      {"GET", "/v1/responses/", &App::response},
-      {"DELETE", "/v1/responses/", &App::delete_response},
-      {"GET", "/v1/sessions", &App::sessions},
-      {"GET", "/v1/sessions/", &App::session},
-      {"POST", "/v1/sessions/", &App::post_session},
-      {"DELETE", "/v1/sessions/", &App::delete_session},
-  };
-  return all;
-}
 
 bool App::matches(const Route& r, const std::string& path) {
   const std::string_view p = r.path;
@@ -151,7 +116,9 @@ void App::handle(Exchange& e) {
   auto refuse = [&](const ApiError& x) {
     if (e.status() != 0) return;
     const bool anthropic = e.request().path.starts_with("/v1/messages");
-    e.answer(x.status, "application/json", (anthropic ? anthropic_error_json(x, id) : error_json(x)).dump());
+    const bool ollama = e.request().path.starts_with("/api/");
+    const Json body = anthropic ? anthropic_error_json(x, id) : ollama ? ollama_error_json(x) : error_json(x);
+    e.answer(x.status, "application/json", body.dump());
   };
   try {
     const bool inside = enter(e);  // first, so that refusals know whose path it is
@@ -241,18 +208,27 @@ std::shared_ptr<ServedModel> App::model_for(const Json& body, std::string* plan)
   return choose_adapters(*models_, models_->get(model_name(body, plan)), body);
 }
 
-std::shared_ptr<ServedModel> App::language_model_for(const Json& body, std::string* plan) {
-  auto m = model_for(body, plan);
-  if (!m->encoder) return m;
+void App::refuse_encoder(const ServedModel& m) {
+  if (!m.encoder) return;
   ApiError x(400, "invalid_request_error", "model_not_supported",
-             fmt::format("model '{}' is an encoder: it serves /v1/embeddings, /v1/rerank and /v1/score", m->id));
+             fmt::format("model '{}' is an encoder: it serves /v1/embeddings, /v1/rerank and /v1/score", m.id));
   x.param = "model";
   throw x;
 }
 
+void App::refuse_full(const ServedModel& m) {
+  if (m.host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
+}
+
+std::shared_ptr<ServedModel> App::language_model_for(const Json& body, std::string* plan) {
+  auto m = model_for(body, plan);
+  refuse_encoder(*m);
+  return m;
+}
+
 std::shared_ptr<ServedModel> App::model_with_room(const Json& body, std::string* plan) {
   auto m = language_model_for(body, plan);
-  if (m->host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
+  refuse_full(*m);
   return m;
 }
 
@@ -406,95 +382,11 @@ void App::version(Exchange& e) {
   e.answer(200, "application/json", j.dump());
 }
 
-void App::props(Exchange& e) {
-  Json j = Json::object(), list = Json::array();
-  for (const std::string& id : models_->ids()) {
-    const auto m = models_->loaded(id);
-    if (!m) continue;
-    Json one = Json::object(), generation = Json::object();
-    generation.set("temperature", m->defaults.sampling.temperature),
-        generation.set("top_p", m->defaults.sampling.top_p);
-    generation.set("top_k", m->defaults.sampling.top_k), generation.set("do_sample", m->defaults.do_sample);
-    one.set("id", m->id), one.set("family", m->family()), one.set("context_length", m->max_tokens());
-    one.set("vocab_size", m->vocab_size()), one.set("chat_template", m->chat_template.source());
-    one.set("generation", std::move(generation));
-    list.push(std::move(one));
-  }
-  j.set("version", quern::version()), j.set("models", std::move(list));
-  j.set("memory", grounding_.has_memory()), j.set("documents", grounding_.has_documents());
-  e.answer(200, "application/json", j.dump());
-}
-
 void App::slots(Exchange& e) {
   std::vector<std::shared_ptr<ServedModel>> loaded;
   for (const std::string& id : models_->ids())
     if (auto m = models_->loaded(id); m && m->host && !m->base) loaded.push_back(std::move(m));
   e.answer(200, "application/json", slots_json(loaded, e.request(), SlotText{o_.slots_text}).dump());
-}
-
-void App::metrics(Exchange& e) {
-  std::string s;
-  auto family = [&](const char* name, const char* type, const char* help) {
-    s += fmt::format("# HELP quern_{} {}\n# TYPE quern_{} {}\n", name, help, name, type);
-  };
-  std::vector<std::pair<std::string, HostCounts>> counts;  // of the loaded ones that have an engine
-  int64_t loaded = 0;
-  for (const std::string& id : models_->ids())
-    if (const auto m = models_->loaded(id)) {
-      ++loaded;  // an adapter's requests are its base's, and an encoder has no engine
-      if (m->host && !m->base) counts.emplace_back(id, m->host->counts());
-    }
-  auto each = [&](const char* name, const char* type, const char* help, auto value) {
-    family(name, type, help);
-    for (const auto& [id, c] : counts) s += fmt::format("quern_{}{{model=\"{}\"}} {}\n", name, id, value(c));
-  };
-  each("requests_total", "counter", "requests submitted to the engine",
-       [](const HostCounts& c) { return c.requests; });
-  each("prompt_tokens_total", "counter", "prompt tokens, including cached ones",
-       [](const HostCounts& c) { return c.prompt_tokens; });
-  each("cached_tokens_total", "counter", "prompt tokens found in the prefix cache",
-       [](const HostCounts& c) { return c.cached_tokens; });
-  each("generated_tokens_total", "counter", "tokens generated", [](const HostCounts& c) { return c.new_tokens; });
-  each("prompt_seconds_total", "counter", "sum of the time to first token, in seconds",
-       [](const HostCounts& c) { return c.prompt_seconds; });
-  each("decode_seconds_total", "counter", "sum of the decode time after the first token, in seconds",
-       [](const HostCounts& c) { return c.decode_seconds; });
-  auto by_place = [&](const char* name, const char* help, auto of) {
-    family(name, "counter", help);
-    for (const auto& [id, c] : counts)
-      for (size_t i = 0; i < of(c).size() && of(c)[i] > 0; ++i)
-        s += fmt::format("quern_{}{{model=\"{}\",position=\"{}\"}} {}\n", name, id, i + 1, of(c)[i]);
-  };
-  by_place("drafted_tokens_total", "draft tokens, by position in the draft",
-           [](const HostCounts& c) { return c.speculated.drafted; });
-  by_place("accepted_tokens_total", "accepted draft tokens, by position in the draft",
-           [](const HostCounts& c) { return c.speculated.accepted; });
-  each("draft_steps_total", "counter", "steps of a sequence that had draft tokens",
-       [](const HostCounts& c) { return c.speculated.steps; });
-  each("engine_steps_total", "counter", "engine steps", [](const HostCounts& c) { return c.steps; });
-  each("engine_busy_seconds_total", "counter", "seconds spent in engine steps",
-       [](const HostCounts& c) { return c.busy_seconds; });
-  each("requests_waiting", "gauge", "queued requests", [](const HostCounts& c) { return c.waiting; });
-  each("requests_running", "gauge", "running requests", [](const HostCounts& c) { return c.running; });
-  each("state_bytes", "gauge", "bytes of KV cache and recurrent state of running requests",
-       [](const HostCounts& c) { return c.state_bytes; });
-  each("cache_bytes", "gauge", "bytes of the prefix cache", [](const HostCounts& c) { return c.cache_bytes; });
-  const ModelCounts manager = models_->counts();
-  auto whole = [&](const char* name, const char* type, const char* help, auto value) {
-    family(name, type, help);
-    s += fmt::format("quern_{} {}\n", name, value);
-  };
-  whole("models_loaded", "gauge", "models in memory, adapters included", loaded);
-  whole("model_loads_total", "counter", "models loaded on demand", manager.loads);
-  whole("model_unloads_total", "counter", "models unloaded (evicted)", manager.unloads);
-  whole("model_load_seconds_total", "counter", "seconds spent loading models", manager.load_seconds);
-  family("http_responses_total", "counter", "HTTP responses by path and status");
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [what, n] : answered_)
-      s += fmt::format("quern_http_responses_total{{path=\"{}\",status=\"{}\"}} {}\n", what.first, what.second, n);
-  }
-  e.answer(200, "text/plain; version=0.0.4", s);
 }
 
 }  // namespace quern::serve

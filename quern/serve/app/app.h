@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "quern/serve/api/adapters_api.h"
+#include "quern/serve/batch/batch_runner.h"
 #include "quern/serve/chat/grounding.h"
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/keep/response_store.h"
 #include "quern/serve/keep/session_files.h"
 #include "quern/serve/models/model_manager.h"
 #include "quern/serve/models/served_model.h"
+#include "quern/serve/ollama/ollama_reply.h"
 
 namespace quern::serve {
 
@@ -38,23 +40,29 @@ class App {
   ~App();
   void handle(Exchange& e);
 
- private:
   struct Route {
     const char *method, *path;  // a path that ends in '/': whatever lies below it
     void (App::*serve)(Exchange&);
-    bool open = false;  // without a key
+    const char* about = nullptr;  // for the OpenAPI document (quern/serve/describe)
+    bool open = false;            // without a key
   };
   static const std::vector<Route>& routes();
+  static Json openapi_json(const AppOptions& options);
+
+ private:
   static bool matches(const Route& r, const std::string& path);
   void add_cors_headers(Exchange& e) const;
   bool enter(Exchange& e) const;  // below the prefix; false: it is answered
   void dispatch(Exchange& e);
+  bool requests_wait() const;  // in the queue of a model
   bool allowed(const HttpRequest& r) const;
   // The model a body names, and the plan its name carries ("name:mrsa").
   std::string model_name(const Json& body, std::string* plan = nullptr) const;
   std::shared_ptr<ServedModel> model_for(const Json& body, std::string* plan = nullptr);
   std::shared_ptr<ServedModel> language_model_for(const Json& body, std::string* plan = nullptr);  // not an encoder
   std::shared_ptr<ServedModel> model_with_room(const Json& body, std::string* plan = nullptr);     // or 429
+  static void refuse_encoder(const ServedModel& m);
+  static void refuse_full(const ServedModel& m);
   Json read_body(Exchange& e) const;
 
   void chat(Exchange& e);
@@ -84,6 +92,31 @@ class App {
   void version(Exchange& e);
   void metrics(Exchange& e);
   void slots(Exchange& e);
+  void openapi(Exchange& e);
+  void llama_complete(Exchange& e);
+  void infill(Exchange& e);
+  void llama_embed(Exchange& e);
+  using OllamaServe = std::function<void(ServedModel& m, const OllamaCall& call)>;
+  void ollama_run(const Json& body, const OllamaServe& serve);
+  void ollama_write(Exchange& e, void (*answer)(ServedModel&, Exchange&, const Json&, const OllamaCall&));
+  void ollama_chat(Exchange& e);
+  void ollama_generate(Exchange& e);
+  void ollama_tags(Exchange& e);
+  void ollama_show(Exchange& e);
+  void ollama_ps(Exchange& e);
+  void ollama_embed(Exchange& e);
+  void ollama_embeddings(Exchange& e);
+  void ollama_refuse(Exchange& e);
+  void post_file(Exchange& e);
+  void files(Exchange& e);
+  void file(Exchange& e);
+  void delete_file(Exchange& e);
+  void post_batch(Exchange& e);
+  void batches(Exchange& e);
+  void batch(Exchange& e);
+  void post_batch_step(Exchange& e);
+  void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
+  BatchRunner& batch_runner();     // made when it is first needed
 
   std::unique_ptr<ModelManager> models_;
   int64_t started_;
@@ -94,6 +127,7 @@ class App {
   std::atomic<int64_t> running_ = 0;
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, int64_t> answered_;  // path and status → count
+  std::unique_ptr<BatchRunner> batches_;                     // last: its threads use the others
 };
 
 }  // namespace quern::serve

@@ -11,7 +11,10 @@ namespace quern::serve {
 class ReasoningSplit {
  public:
   explicit ReasoningSplit(infer::ThinkStart start)
-      : stage_(start == infer::ThinkStart::opened ? Stage::thinking : Stage::start) {}
+      : stage_(start == infer::ThinkStart::opened ? Stage::thinking
+               : start == infer::ThinkStart::none ? Stage::answer
+                                                  : Stage::start),
+        trim_(start != infer::ThinkStart::none) {}  // none: the text is kept as it is
   struct SplitText {
     std::string reasoning, content;
   };
@@ -25,7 +28,7 @@ class ReasoningSplit {
   void drop_leading_blanks();
   std::string held_;
   Stage stage_;
-  bool trim_ = true;  // white space at the beginning of this stage is dropped
+  bool trim_;  // white space at the beginning of this stage is dropped
 };
 
 }  // namespace quern::serve

@@ -46,6 +46,7 @@ class EngineHost {
   ~EngineHost();
 
   bool full() const;  // the queue is full
+  int64_t max_sequences() const { return max_sequences_; }
   // Throws Error when it can never be served. After `seconds` it ends with what it has, also in the queue or during
   // prefill, with finish "timeout".
   std::shared_ptr<GenerationStream> submit(infer::Request r, SubmitOptions how = {});
@@ -75,7 +76,7 @@ class EngineHost {
   models::Model& model_;
   ObservedModel observed_;
   infer::Engine engine_;
-  int64_t max_in_flight_;
+  int64_t max_sequences_, max_in_flight_;
   double max_seconds_;
   mutable std::mutex mutex_;
   std::condition_variable work_, stepped_;

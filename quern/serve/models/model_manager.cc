@@ -159,17 +159,43 @@ std::shared_ptr<ServedModel> ModelManager::get(const std::string& id) {
   return made;
 }
 
+std::optional<double> ModelManager::keeps_seconds(const Slot& s) const {
+  if (!s.on_demand()) return std::nullopt;
+  if (s.keep) return *s.keep < 0 ? std::nullopt : s.keep;
+  return o_.idle_seconds > 0 ? std::optional(o_.idle_seconds) : std::nullopt;
+}
+
+void ModelManager::keep_alive(const std::string& id, double seconds) {
+  std::lock_guard lock(mutex_);
+  const auto s = slot(id);
+  if (!s || !s->on_demand()) return;
+  s->keep = seconds;
+  if (!watcher_.joinable()) watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  changed_.notify_all();
+}
+
+std::optional<double> ModelManager::idle_seconds_left(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const auto s = slot(id);
+  const auto seconds = s ? keeps_seconds(*s) : std::nullopt;
+  if (!seconds) return std::nullopt;
+  return std::max(0.0, s->asked + *seconds - steady_seconds());
+}
+
 void ModelManager::watch(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Unloaded unloaded;
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, std::chrono::duration<double>(std::min(1.0, o_.idle_seconds / 2)),
-                      [] { return false; });
+    double pause = 1;
     for (const auto& s : slots_)
-      if (s->idle() && s->on_demand() && steady_seconds() - s->asked > o_.idle_seconds) {
-        unloaded.push_back(std::exchange(s->model, nullptr));
-        ++counts_.unloads;
-      }
+      if (const auto seconds = keeps_seconds(*s)) pause = std::clamp(*seconds / 2, 0.02, pause);
+    changed_.wait_for(lock, stop, std::chrono::duration<double>(pause), [] { return false; });
+    for (const auto& s : slots_) {
+      const auto seconds = keeps_seconds(*s);
+      if (!seconds || !s->idle() || steady_seconds() - s->asked <= *seconds) continue;
+      unloaded.push_back(std::exchange(s->model, nullptr));
+      ++counts_.unloads;
+    }
     lock.unlock();
     unloaded.clear();
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,13 +47,18 @@ class ModelManager {
   std::shared_ptr<ServedModel> get(const std::string& id);           // throws ApiError if it cannot be loaded
   std::shared_ptr<ServedModel> loaded(const std::string& id) const;  // null if it is not loaded
   ModelCounts counts() const;
+  // How long the model stays without a request, instead of the server's own time: 0 unloads it as soon as nobody uses it,
+  // below 0 keeps it. Those that were given loaded stay.
+  void keep_alive(const std::string& id, double seconds);
+  std::optional<double> idle_seconds_left(const std::string& id) const;  // until it is unloaded; nothing: it stays
 
  private:
   struct Slot {
     ModelEntry entry;
     std::shared_ptr<ServedModel> model = {};
     bool loading = false, removed = false;
-    double asked = 0;  // time of the last request
+    double asked = 0;                 // time of the last request
+    std::optional<double> keep = {};  // seconds, of keep_alive(); below 0: without end
     bool idle(int64_t leaving_holders = 0) const { return model && model.use_count() == 1 + leaving_holders; }
     bool on_demand() const { return entry.load || entry.load_beside; }
   };
@@ -61,6 +67,7 @@ class ModelManager {
   std::shared_ptr<Slot> slot(const std::string& id) const;     // null: unknown name
   void make_room(const Slot& s, Unloaded& unloaded);
   void watch(const std::stop_token& stop);
+  std::optional<double> keeps_seconds(const Slot& s) const;  // without a request; nothing: without end
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -33,10 +33,15 @@ Json Usage::json() const {
 Json timings_json(const infer::Generated& g) {
   Json j = Json::object();
   auto rate = [](size_t n, double s) { return s > 0 ? static_cast<double>(n) / s : 0.0; };
+  auto each = [](double s, size_t n) { return n > 0 ? 1000 * s / static_cast<double>(n) : 0.0; };
+  const auto read = static_cast<size_t>(g.recomputed_tokens), further = g.tokens.empty() ? 0 : g.tokens.size() - 1;
   j.set("prompt_n", g.recomputed_tokens), j.set("cache_n", g.cached_tokens),
       j.set("prompt_ms", 1000 * g.prompt_seconds);
+  j.set("prompt_per_token_ms", each(g.prompt_seconds, read)),
+      j.set("prompt_per_second", rate(read, g.prompt_seconds));
   j.set("predicted_n", static_cast<int64_t>(g.tokens.size())), j.set("predicted_ms", 1000 * g.decode_seconds);
-  j.set("predicted_per_second", rate(g.tokens.empty() ? 0 : g.tokens.size() - 1, g.decode_seconds));
+  j.set("predicted_per_token_ms", each(g.decode_seconds, further));
+  j.set("predicted_per_second", rate(further, g.decode_seconds));
   if (g.speculated.steps > 0)
     j.set("draft_n", g.speculated.all_drafted()), j.set("draft_n_accepted", g.speculated.all_accepted());
   if (!g.cache_note.empty()) j.set("cache_note", g.cache_note);
@@ -77,9 +82,9 @@ Json chat_logprob(const text::Tokenizer& tokenizer, int32_t token, double logpro
   return j;
 }
 
-EventStream::EventStream(Exchange& e) : exchange_(e) {
+EventStream::EventStream(Exchange& e, StreamForm form) : exchange_(e), form_(form) {
   e.header("cache-control", "no-cache");
-  e.begin(200, "text/event-stream; charset=utf-8");
+  e.begin(200, form == StreamForm::events ? "text/event-stream; charset=utf-8" : "application/x-ndjson");
 }
 bool EventStream::put(std::string_view text) {
   waiting_ += text;
@@ -90,13 +95,17 @@ bool EventStream::flush() {
   waiting_.clear();
   return taken;
 }
-bool EventStream::send(const Json& data) { return put("data: " + data.dump() + "\n\n"); }
+bool EventStream::send(const Json& data) {
+  return put(form_ == StreamForm::events ? "data: " + data.dump() + "\n\n" : data.dump() + "\n");
+}
 bool EventStream::send(const std::string& event, const Json& data) {
   return put("event: " + event + "\ndata: " + data.dump() + "\n\n");
 }
-bool EventStream::keep_alive() { return put(": still working\n\n"); }
+bool EventStream::keep_alive() {
+  return form_ == StreamForm::events ? put(": still working\n\n") : !exchange_.gone();
+}
 void EventStream::done() {
-  put("data: [DONE]\n\n");
+  if (form_ == StreamForm::events) put("data: [DONE]\n\n");
   end();
 }
 void EventStream::end() {

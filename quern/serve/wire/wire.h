@@ -31,10 +31,12 @@ std::optional<ApiError> failure_of(const infer::Generated& g);
 Json chat_logprob(const text::Tokenizer& tokenizer, int32_t token, double logprob,
                   std::span<const infer::TokenLogprob> top);
 
-// Server-sent events, begun with the first; a comment keeps the line open while nothing comes.
+enum class StreamForm { events, lines };  // server-sent events, or a JSON value a line (NDJSON)
+
+// A streamed answer. Of server-sent events, a comment keeps the connection open while nothing comes.
 class EventStream {
  public:
-  explicit EventStream(Exchange& e);
+  explicit EventStream(Exchange& e, StreamForm form = StreamForm::events);
   class Together {  // while there is one, events wait for flush() and go out in one write
    public:
     explicit Together(EventStream& s) : stream_(s) { stream_.together_ = true; }
@@ -49,12 +51,13 @@ class EventStream {
   bool send(const std::string& event, const Json& data);  // with an event name
   bool keep_alive();
   bool flush();
-  void done();  // "[DONE]"
+  void done();  // "[DONE]", of events
   void end();
 
  private:
   bool put(std::string_view text);
   Exchange& exchange_;
+  StreamForm form_;
   std::string waiting_;
   bool together_ = false;
 };

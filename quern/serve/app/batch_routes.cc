@@ -1,0 +1,123 @@
+// The routes of the Batch API: files and batches.
+#include "quern/serve/app/app.h"
+#include "quern/serve/http/multipart.h"
+#include "quern/serve/wire/api_error.h"
+#include "quern/serve/wire/wire.h"
+
+namespace quern::serve {
+namespace {
+
+constexpr const char *kFiles = "/v1/files/", *kBatches = "/v1/batches/";
+
+// What a path has after `prefix`, and without `ending`, which is cut off it; false where it does not end so.
+std::string id_in(const Exchange& e, const char* prefix) {
+  return e.request().path.substr(std::string_view(prefix).size());
+}
+bool cut_ending(std::string& id, std::string_view ending) {
+  if (!id.ends_with(ending)) return false;
+  id.resize(id.size() - ending.size());
+  return true;
+}
+
+const std::string* query(const Exchange& e, std::string_view name) {
+  for (const auto& [key, value] : e.request().query)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+PageRequest read_page(const Exchange& e, int64_t maximum) {
+  PageRequest page{.limit = std::min<int64_t>(20, maximum)};
+  if (const std::string* after = query(e, "after")) page.after = *after;
+  const std::string* limit = query(e, "limit");
+  if (!limit) return page;
+  int64_t n = 0;
+  for (char c : *limit) n = c >= '0' && c <= '9' && n <= maximum ? 10 * n + (c - '0') : maximum + 1;
+  if (limit->empty() || n < 1 || n > maximum) bad_field("limit", "'{}': expected 1 to {}", *limit, maximum);
+  page.limit = n;
+  return page;
+}
+
+void send_json(Exchange& e, const Json& j) { e.answer(200, "application/json", j.dump()); }
+
+}  // namespace
+
+bool App::requests_wait() const {
+  for (const std::string& id : models_->ids())
+    if (const auto m = models_->loaded(id); m && m->host && !m->base && m->host->counts().waiting > 0) return true;
+  return false;
+}
+
+BatchRunner& App::batch_runner() {
+  std::lock_guard lock(mutex_);
+  if (!batches_) {
+    const std::filesystem::path folder = o_.sessions.empty() ? "" : std::filesystem::path(o_.sessions) / "batch";
+    batches_ = std::make_unique<BatchRunner>(folder, BatchHooks{.serve = [this](Exchange& e) { serve_inside(e); },
+                                                                .clients_wait = [this] { return requests_wait(); },
+                                                                .clients_run = [this] { return running_ > 0; }});
+  }
+  return *batches_;
+}
+
+// Without keys, a log line and the limits of clients, which a batch has been let in by.
+void App::serve_inside(Exchange& e) {
+  try {
+    for (const Route& r : routes())
+      if (r.method == e.request().method && matches(r, e.request().path)) return (this->*r.serve)(e);
+  } catch (const ApiError& x) {
+    if (e.status() == 0) e.answer(x.status, "application/json", error_json(x).dump());
+  } catch (const Error& x) {
+    if (e.status() == 0) e.answer(400, "application/json", error_json(ApiError(x.what())).dump());
+  }
+}
+
+void App::post_file(Exchange& e) {
+  const std::string* type = e.request().header("content-type");
+  const auto boundary = type ? form_boundary(*type) : std::nullopt;
+  if (!boundary) bad_field("content-type", "expected multipart/form-data with a boundary");
+  std::string purpose, name, content;
+  bool there = false;
+  for (FormPart& part : parse_form(e.request().body, *boundary)) {
+    if (part.name == "purpose") purpose = std::move(part.content);
+    if (part.name != "file") continue;
+    there = true, name = part.filename.empty() ? "file" : std::move(part.filename), content = std::move(part.content);
+  }
+  if (!there) bad_field("file", "expected a part of this name with the file");
+  if (purpose != "batch") bad_field("purpose", "'{}': only batch is supported", purpose);
+  if (content.empty()) bad_field("file", "is empty");
+  send_json(e, batch_runner().files().add(name.substr(0, 255), purpose, content).json());
+}
+
+void App::files(Exchange& e) {
+  const std::string* purpose = query(e, "purpose");
+  std::vector<Json> all;
+  for (const StoredFile& f : batch_runner().files().list())
+    if (!purpose || f.purpose == *purpose) all.push_back(f.json());
+  send_json(e, page_json(all, read_page(e, 10'000)));
+}
+
+void App::file(Exchange& e) {
+  std::string id = id_in(e, kFiles);
+  if (!cut_ending(id, "/content")) return send_json(e, batch_runner().files().get(id).json());
+  e.answer(200, "application/octet-stream", batch_runner().files().content(id));
+}
+
+void App::delete_file(Exchange& e) {
+  const std::string id = id_in(e, kFiles);
+  batch_runner().files().erase(id);
+  Json j = Json::object();
+  j.set("id", id), j.set("object", "file"), j.set("deleted", true);
+  send_json(e, j);
+}
+
+void App::post_batch(Exchange& e) { send_json(e, batch_runner().create(read_body(e))); }
+void App::batches(Exchange& e) { send_json(e, batch_runner().list(read_page(e, 100))); }
+void App::batch(Exchange& e) { send_json(e, batch_runner().get(id_in(e, kBatches))); }
+
+void App::post_batch_step(Exchange& e) {
+  std::string id = id_in(e, kBatches);
+  if (!cut_ending(id, "/cancel"))
+    throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", e.request().path));
+  send_json(e, batch_runner().cancel(id));
+}
+
+}  // namespace quern::serve

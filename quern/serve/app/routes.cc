@@ -1,0 +1,89 @@
+// Which function serves which path, and what the OpenAPI document says of it (quern/serve/describe).
+#include "quern/base/version.h"
+#include "quern/serve/app/app.h"
+#include "quern/serve/describe/about.h"
+#include "quern/serve/describe/openapi.h"
+
+namespace quern::serve {
+
+const std::vector<App::Route>& App::routes() {
+  static const std::vector<Route> all = {
+      {"POST", "/v1/chat/completions", &App::chat, about::kChat},
+      {"POST", "/chat/completions", &App::chat, about::kChat},
+      {"POST", "/v1/completions", &App::complete, about::kCompletions},
+      {"POST", "/v1/embeddings", &App::embed, about::kEmbeddings},
+      {"POST", "/v1/rerank", &App::rank, about::kRerank},
+      {"POST", "/rerank", &App::rank, about::kRerank},
+      {"POST", "/v2/rerank", &App::rank, about::kRerank},
+      {"POST", "/reranking", &App::rank, about::kRerank},
+      {"POST", "/v1/reranking", &App::rank, about::kRerank},
+      {"POST", "/v1/score", &App::score, about::kScore},
+      {"POST", "/score", &App::score, about::kScore},
+      {"GET", "/v1/models", &App::models, about::kModels},
+      {"GET", "/models", &App::models, about::kModels},
+      {"GET", "/v1/models/", &App::models, about::kModel},
+      {"GET", "/lora-adapters", &App::adapters, about::kAdapters},
+      {"POST", "/v1/load_lora_adapter", &App::add_adapter, about::kLoadAdapter},
+      {"POST", "/v1/unload_lora_adapter", &App::remove_adapter, about::kUnloadAdapter},
+      {"POST", "/tokenize", &App::tokenize, about::kTokenize},
+      {"POST", "/detokenize", &App::detokenize, about::kDetokenize},
+      {"POST", "/apply-template", &App::apply_template, about::kApplyTemplate},
+      {"GET", "/", &App::show_web_ui, about::kWebUi, true},
+      {"GET", "/openapi.json", &App::openapi, about::kOpenApi, true},
+      {"GET", "/health", &App::health, about::kHealth, true},
+      {"GET", "/v1/health", &App::health, about::kHealth, true},
+      {"GET", "/version", &App::version, about::kVersion, true},
+      {"GET", "/props", &App::props, about::kProps},
+      {"GET", "/metrics", &App::metrics, about::kMetrics},
+      {"GET", "/slots", &App::slots, about::kSlots},
+      {"GET", "/v1/slots", &App::slots, about::kSlots},
+      {"POST", "/v1/messages", &App::messages, about::kMessages},
+      {"POST", "/v1/messages/count_tokens", &App::count_tokens, about::kCountTokens},
+      {"POST", "/v1/responses", &App::responses, about::kResponses},
+      {"GET", "/v1/responses/", &App::response, about::kResponse},
+      {"DELETE", "/v1/responses/", &App::delete_response, about::kDeleteResponse},
+      {"GET", "/v1/sessions", &App::sessions, about::kSessions},
+      {"GET", "/v1/sessions/", &App::session, about::kSession},
+      {"POST", "/v1/sessions/", &App::post_session, about::kPostSession},
+      {"DELETE", "/v1/sessions/", &App::delete_session, about::kDeleteSession},
+      {"POST", "/completion", &App::llama_complete, about::kLlamaCompletion},
+      {"POST", "/completions", &App::llama_complete, about::kLlamaCompletion},
+      {"POST", "/infill", &App::infill, about::kInfill},
+      {"POST", "/embedding", &App::llama_embed, about::kLlamaEmbedding},
+      {"POST", "/embeddings", &App::llama_embed, about::kLlamaEmbedding},
+      {"POST", "/v1/files", &App::post_file, about::kPostFile},
+      {"GET", "/v1/files", &App::files, about::kFiles},
+      {"GET", "/v1/files/", &App::file, about::kFile},
+      {"DELETE", "/v1/files/", &App::delete_file, about::kDeleteFile},
+      {"POST", "/v1/batches", &App::post_batch, about::kPostBatch},
+      {"GET", "/v1/batches", &App::batches, about::kBatches},
+      {"GET", "/v1/batches/", &App::batch, about::kBatch},
+      {"POST", "/v1/batches/", &App::post_batch_step, about::kCancelBatch},
+      {"POST", "/api/chat", &App::ollama_chat, about::kOllamaChat},
+      {"POST", "/api/generate", &App::ollama_generate, about::kOllamaGenerate},
+      {"GET", "/api/tags", &App::ollama_tags, about::kOllamaTags},
+      {"POST", "/api/show", &App::ollama_show, about::kOllamaShow},
+      {"GET", "/api/ps", &App::ollama_ps, about::kOllamaPs},
+      {"GET", "/api/version", &App::version, about::kOllamaVersion, true},
+      {"POST", "/api/embed", &App::ollama_embed, about::kOllamaEmbed},
+      {"POST", "/api/embeddings", &App::ollama_embeddings, about::kOllamaEmbeddings},
+      {"POST", "/api/pull", &App::ollama_refuse, about::kOllamaPull},
+      {"POST", "/api/push", &App::ollama_refuse, about::kOllamaPush},
+      {"POST", "/api/create", &App::ollama_refuse, about::kOllamaCreate},
+      {"POST", "/api/copy", &App::ollama_refuse, about::kOllamaCopy},
+      {"DELETE", "/api/delete", &App::ollama_refuse, about::kOllamaDelete},
+  };
+  return all;
+}
+
+Json App::openapi_json(const AppOptions& options) {
+  std::vector<DescribedRoute> described;
+  for (const Route& r : routes()) described.push_back({r.method, r.path, r.about ? r.about : "", r.open});
+  return openapi_document(
+      described,
+      {.version = std::string(quern::version()), .prefix = options.prefix, .needs_key = !options.api_keys.empty()});
+}
+
+void App::openapi(Exchange& e) { e.answer(200, "application/json", openapi_json(o_).dump()); }
+
+}  // namespace quern::serve

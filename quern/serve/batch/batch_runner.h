@@ -1,0 +1,79 @@
+// The Batch API: requests of an input file, run after and next to what clients ask directly, their answers in an output
+// file. A batch continues where it was when the server starts again with the same folder.
+//   Priority: one line runs at a time while clients are served, and none begins while their requests wait; kLines run at
+//   once while nobody else asks.
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "quern/serve/batch/batch_file.h"
+#include "quern/serve/batch/file_store.h"
+#include "quern/serve/batch/memory_exchange.h"
+
+namespace quern::serve {
+
+struct BatchHooks {
+  std::function<void(Exchange&)> serve;  // answers a request, errors included
+  std::function<bool()> clients_wait;    // requests of clients are in a queue
+  std::function<bool()> clients_run;     // or are being served
+};
+
+class BatchRunner {
+ public:
+  static constexpr int kLines = 4;
+  BatchRunner(const std::filesystem::path& folder, BatchHooks hooks);  // folder empty: one that ends with the server
+  ~BatchRunner();
+
+  FileStore& files() { return files_; }
+  Json create(const Json& body);
+  Json get(const std::string& id) const;  // or a 404
+  Json cancel(const std::string& id);     // or a 404, or a 409
+  Json list(const PageRequest& page) const;
+
+ private:
+  struct Batch {
+    Json facts;  // the object of the API
+    std::vector<BatchLine> lines = {};
+    size_t next = 0;  // of the lines, to be run
+    int running = 0;  // lines
+    bool begun = false, cancelled = false;
+    std::set<MemoryExchange*> exchanges = {};
+    std::string id() const { return facts.at("id").as_string(); }
+    std::string status() const { return facts.at("status").as_string(); }
+    bool open() const;
+  };
+  using Shared = std::shared_ptr<Batch>;
+
+  void load();
+  void work(const std::stop_token& stop, int worker);
+  Shared next_batch();   // that has something to do; under the lock
+  void begin(Batch& b);  // reads the input; under the lock
+  void run_line(const Shared& b, size_t line, std::unique_lock<std::mutex>& lock);
+  void settle(Batch& b);                      // when nothing of it runs any more
+  void finish(Batch& b, const char* status);  // its files
+  void set_status(Batch& b, const char* status) const;
+  void count(Batch& b, const char* what) const;
+  void save(const Batch& b) const;
+  void append(const Batch& b, const char* ending, const std::string& line) const;
+  std::filesystem::path path_of(const std::string& id, const char* ending) const;
+  Shared find(const std::string& id) const;
+
+  StateFolder folder_;
+  FileStore files_;
+  BatchHooks hooks_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::list<Shared> batches_;  // the oldest first
+  bool stopping_ = false;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace quern::serve
