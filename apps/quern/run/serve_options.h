@@ -61,6 +61,10 @@ struct ServeOptions {
     v("session_dir", app.sessions,
       "folder for saved sessions and stored responses; they survive a restart of the server", {.value = "DIR"});
     v("slots_text", app.slots_text, "let GET /slots?text=true return the text of running requests to any client");
+    v("otlp", app.otlp,
+      "export a trace of every generation to this OTLP/HTTP collector, for example http://127.0.0.1:4318",
+      {.value = "URL"});
+    v("otlp_content", app.otlp_content, "with --otlp: also export prompts and answers");
     v("quiet", quiet, "do not log requests");
   }
 };

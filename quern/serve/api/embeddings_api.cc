@@ -100,10 +100,12 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, const Exchange& e) {
+EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, Exchange& e) {
+  e.facts.model = m.id;
   const std::vector<std::vector<int32_t>> inputs = read_inputs(body, m);
   EmbeddedInputs out{.rows = embed_all(m, inputs, e), .tokens = {}};
   for (const std::vector<int32_t>& ids : inputs) out.tokens.push_back(static_cast<int64_t>(ids.size()));
+  for (int64_t n : out.tokens) e.facts.input_tokens += n;
   return out;
 }
 

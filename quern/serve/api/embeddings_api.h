@@ -16,7 +16,7 @@ struct EmbeddedInputs {
   std::vector<int64_t> tokens;           // of each
 };
 // The `input` of a body: a text, token ids, or a list of either.
-EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, const Exchange& e);
+EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, Exchange& e);
 
 void embeddings(ServedModel& m, Exchange& e, const Json& body);
 

@@ -25,7 +25,9 @@ class Reply {
 
  protected:
   Reply(ServedModel& m, Exchange& e, const char* id_prefix)
-      : m_(m), e_(e), id_(new_id(id_prefix)), created_(unix_time()) {}
+      : m_(m), e_(e), id_(new_id(id_prefix)), created_(unix_time()) {
+    e.facts.model = m.id;
+  }
 
   // The fields that every object of the OpenAI completion endpoints begins with.
   Json envelope(const char* object) const {

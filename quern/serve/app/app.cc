@@ -55,6 +55,7 @@ App::App(std::unique_ptr<ModelManager> models, AppOptions options)
       grounding_(o_.grounding),
       sessions_(o_.sessions),
       responses_(1024, size_t{256} << 20, response_shelf(o_.sessions)) {
+  if (!o_.otlp.empty()) exporter_ = std::make_unique<OtlpExporter>(o_.otlp);
   if (!o_.sessions.empty()) batch_runner();  // what an earlier server left open is resumed
 }
 App::App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options)
@@ -113,6 +114,7 @@ void App::handle(Exchange& e) {
   e.header("x-request-id", id), e.header("request-id", id);
   add_cors_headers(e);
   const int64_t beside = running_++;
+  e.facts.keep_output = exporter_ && o_.otlp_content;
   auto refuse = [&](const ApiError& x) {
     if (e.status() != 0) return;
     const bool anthropic = e.request().path.starts_with("/v1/messages");
@@ -136,6 +138,7 @@ void App::handle(Exchange& e) {
     refuse(ApiError(500, "server_error", "", x.what()));
   }
   --running_;
+  measure(e, e.request().path, watch.seconds());
   const auto route =
       std::find_if(routes().begin(), routes().end(), [&](const Route& r) { return matches(r, e.request().path); });
   {

@@ -16,6 +16,8 @@
 #include "quern/serve/models/model_manager.h"
 #include "quern/serve/models/served_model.h"
 #include "quern/serve/ollama/ollama_reply.h"
+#include "quern/serve/telemetry/gen_ai.h"
+#include "quern/serve/telemetry/otlp.h"
 
 namespace quern::serve {
 
@@ -28,9 +30,11 @@ struct AppOptions {
   int64_t max_requests = 256;                                // in work at once; more get 429
   GroundingOptions grounding{};                              // memory of conversations, documents
   AdapterOptions adapters{};                                 // what may be loaded while it runs
-  std::string sessions{};   // a folder for saved sessions and stored responses; empty: none
-  bool slots_text = false;  // /slots may show what is said to whom asks for it
-  bool log = true;          // a line of JSON a request, to stderr; never what was said
+  std::string sessions{};     // a folder for saved sessions and stored responses; empty: none
+  bool slots_text = false;    // /slots may show what is said to whom asks for it
+  std::string otlp{};         // a collector that takes traces over OTLP/HTTP; empty: none
+  bool otlp_content = false;  // with prompts and answers
+  bool log = true;            // a line of JSON a request, to stderr; never what was said
 };
 
 class App {
@@ -54,7 +58,8 @@ class App {
   void add_cors_headers(Exchange& e) const;
   bool enter(Exchange& e) const;  // below the prefix; false: it is answered
   void dispatch(Exchange& e);
-  bool requests_wait() const;  // in the queue of a model
+  void measure(Exchange& e, const std::string& path, double seconds);  // after its answer
+  bool requests_wait() const;                                          // in the queue of a model
   bool allowed(const HttpRequest& r) const;
   // The model a body names, and the plan its name carries ("name:mrsa").
   std::string model_name(const Json& body, std::string* plan = nullptr) const;
@@ -127,7 +132,9 @@ class App {
   std::atomic<int64_t> running_ = 0;
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, int64_t> answered_;  // path and status → count
-  std::unique_ptr<BatchRunner> batches_;                     // last: its threads use the others
+  GenAiMetrics generation_;
+  std::unique_ptr<OtlpExporter> exporter_;  // of traces; null: none
+  std::unique_ptr<BatchRunner> batches_;    // last: its threads use the others
 };
 
 }  // namespace quern::serve

@@ -65,7 +65,12 @@ void App::metrics(Exchange& e) {
     for (const auto& [what, n] : answered_)
       s += fmt::format("quern_http_responses_total{{path=\"{}\",status=\"{}\"}} {}\n", what.first, what.second, n);
   }
-  e.answer(200, "text/plain; version=0.0.4", s);
+  if (exporter_) {
+    const OtlpExporter::Counts spans = exporter_->counts();
+    whole("otlp_spans_exported_total", "counter", "spans that the collector took", spans.exported);
+    whole("otlp_spans_dropped_total", "counter", "spans that it did not take", spans.dropped);
+  }
+  e.answer(200, "text/plain; version=0.0.4", s + generation_.text());
 }
 
 }  // namespace quern::serve

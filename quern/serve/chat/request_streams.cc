@@ -26,6 +26,10 @@ RequestStreams::~RequestStreams() {
 
 std::shared_ptr<GenerationStream> RequestStreams::add(infer::Request r, SubmitOptions how) {
   how.notifier = notifier_, how.id = exchange_.id;
+  if (r.prompt != counted_prompt_) {
+    exchange_.facts.input_tokens += static_cast<int64_t>(r.prompt.size());
+    counted_prompt_ = r.prompt;
+  }
   return answers_.emplace_back(host_.submit(std::move(r), std::move(how)));
 }
 
@@ -42,6 +46,7 @@ bool RequestStreams::follow(EventStream* stream, const StreamCallbacks& told) {
       if (what == GenerationStream::Next::read && told.read) told.read(i);
       if (what != GenerationStream::Next::done) continue;
       done[i] = true, --left;
+      note(answers_[i]->result());
       if (told.done) told.done(i);
       return;
     }
@@ -64,6 +69,18 @@ bool RequestStreams::follow(EventStream* stream, const StreamCallbacks& told) {
     notifier_->wait(std::chrono::duration<double>(heard + keep_alive_ - Clock::now()).count());
     ++waits_;
   }
+}
+
+void RequestStreams::note(const infer::Generated& g) {
+  RequestFacts& f = exchange_.facts;
+  f.finish_reasons.push_back(g.finish);
+  f.cached_tokens = std::max(f.cached_tokens, g.cached_tokens);
+  if (f.keep_output) f.outputs.push_back(g.text);
+  if (g.tokens.empty()) return;
+  const auto tokens = static_cast<int64_t>(g.tokens.size());
+  const double first = std::chrono::duration<double>(Clock::now() - began_).count() - g.decode_seconds;
+  if (f.first_token_seconds < 0 || first < f.first_token_seconds) f.first_token_seconds = std::max(first, 0.0);
+  f.output_tokens += tokens, f.decoded_tokens += tokens - 1, f.decode_seconds += g.decode_seconds;
 }
 
 // None was cancelled: by a client that is gone, or by a host that stops.

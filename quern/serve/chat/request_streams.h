@@ -34,10 +34,13 @@ class RequestStreams {
 
  private:
   bool whole() const;
+  void note(const infer::Generated& g);  // one that is done, in the facts of the exchange
   EngineHost& host_;
   Exchange& exchange_;
   std::chrono::milliseconds keep_alive_;
   int64_t waits_ = 0;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::vector<int32_t> counted_prompt_;  // several answers to one prompt count it once
   std::shared_ptr<Notifier> notifier_;
   std::vector<std::shared_ptr<GenerationStream>> answers_;
 };

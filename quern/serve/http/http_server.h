@@ -8,6 +8,7 @@
 #include <string>
 
 #include "quern/serve/http/http_message.h"
+#include "quern/serve/http/request_facts.h"
 
 namespace quern::serve {
 
@@ -25,6 +26,7 @@ class Exchange {  // one request and its answer; used by one worker
   virtual bool write(std::string_view data) = 0;                      // false: the client is gone
   virtual void end() = 0;
   virtual int status() const = 0;  // of the answer; 0 before there is one
+  RequestFacts facts;              // for metrics and traces
   std::string id;                  // what the log, the answer and the list of slots call it
 };
 
