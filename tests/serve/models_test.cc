@@ -242,5 +242,24 @@ TEST(ModelManager, LoadsOnceAndPutsIdleModelsAway) {
   EXPECT_EQ(loads, 2);
 }
 
+TEST_F(Serving, AModelStaysAsLongAsItIsAskedTo) {
+  std::vector<serve::ModelEntry> entries;
+  for (const char* id : {"a", "b", "c"}) entries.push_back(entry(id, 1));
+  serve::ModelManager manager(std::move(entries), {});
+  for (const char* id : {"a", "b", "c"}) manager.get(id);
+  manager.keep_alive("a", 0), manager.keep_alive("b", -1), manager.keep_alive("nobody", 0);
+  eventually("a is unloaded", [&] { return !manager.loaded("a"); });
+  EXPECT_TRUE(manager.loaded("b"));
+  EXPECT_TRUE(manager.loaded("c"));  // nobody said anything of it
+  EXPECT_FALSE(manager.idle_seconds_left("b"));
+  manager.keep_alive("c", 3600);
+  EXPECT_NEAR(manager.idle_seconds_left("c").value_or(0), 3600, 60);
+  auto held = manager.get("a");  // loaded again, and in use
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(manager.loaded("a"));
+  held.reset();
+  eventually("a is unloaded again", [&] { return !manager.loaded("a"); });
+}
+
 }  // namespace
 }  // namespace quern

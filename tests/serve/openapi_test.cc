@@ -85,7 +85,8 @@ TEST(OpenApi, SamplingFieldsFollowTheirDeclaration) {
   EXPECT_EQ(all.at("top_k").at("type"), Json(Json::Array{"integer", "null"}));
   EXPECT_EQ(all.at("stop").at("maxItems").as_int(), 16);
   EXPECT_EQ(all.find("max_tokens"), nullptr);  // requests have their own
-  const Json& chat = serve::App::openapi_json({}).at("paths").at("/v1/chat/completions").at("post");
+  const Json document = serve::App::openapi_json({});
+  const Json& chat = document.at("paths").at("/v1/chat/completions").at("post");
   const Json& body = chat.at("requestBody").at("content").at("application/json").at("schema");
   EXPECT_TRUE(body.at("properties").find("dry_multiplier"));
   EXPECT_TRUE(body.at("properties").find("messages"));

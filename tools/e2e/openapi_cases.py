@@ -9,10 +9,12 @@ endpoint. Checked: no 5xx, no status, content type or method that the document d
 Requests that generate ask for three tokens (openapi_hooks.py). Exit code: that of schemathesis.
 """
 import argparse
+import json
 import os
 import pathlib
 import subprocess
 import sys
+import urllib.request
 
 CHECKS = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance",
           "response_headers_conformance", "unsupported_method", "allow_header_conformance")
@@ -29,7 +31,10 @@ command = ["schemathesis", "run", a.url + "/openapi.json", "--phases", "coverage
            "--suppress-health-check", "all", "--request-timeout", "60", "--warnings", "off", "--no-color"]
 for path in a.only:
     command += ["--include-path", path]
+with urllib.request.urlopen(a.url + "/v1/models", timeout=60) as answer:
+    model = json.load(answer)["data"][0]["id"]
 hooks = pathlib.Path(__file__).with_name("openapi_hooks.py")
-environment = {**os.environ, "SCHEMATHESIS_HOOKS": "openapi_hooks", "PYTHONPATH": str(hooks.parent)}
+environment = {**os.environ, "SCHEMATHESIS_HOOKS": "openapi_hooks", "PYTHONPATH": str(hooks.parent),
+               "QUERN_SERVED_MODEL": model}
 environment["PATH"] = str(pathlib.Path(sys.executable).parent) + os.pathsep + environment["PATH"]
 sys.exit(subprocess.run(command, env=environment).returncode)

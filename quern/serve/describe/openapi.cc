@@ -63,6 +63,15 @@ Json content(const std::string& type, const Json& schema) {
   return one(type.c_str(), one("schema", named_schema(schema)));
 }
 
+// A server-sent event: its data is the text of a JSON value.
+Json event_schema(const Json& data) {
+  Json j = Json::object(), properties = Json::object(), text = one("type", "string");
+  text.set("contentMediaType", "application/json"), text.set("contentSchema", named_schema(data));
+  properties.set("data", std::move(text)), properties.set("event", one("type", "string"));
+  j.set("type", "object"), j.set("required", Json(Json::Array{"data"})), j.set("properties", std::move(properties));
+  return j;
+}
+
 // In the path, {name}: a text.
 Json parameters(const std::string& path, const Json& about) {
   Json list = Json::array();
@@ -124,8 +133,10 @@ Json failures(const DescribedRoute& route, const Json& about) {
 Json answers(const DescribedRoute& route, const Json& about) {
   Json all = Json::object(), good = Json::object();
   Json types = content(member(about, "answer_type", "application/json"), about.at("answer"));
-  if (const Json* stream = about.find("stream"))
-    types.set(member(about, "stream_type", "text/event-stream"), one("schema", named_schema(*stream)));
+  if (const Json* stream = about.find("stream")) {
+    const std::string type = member(about, "stream_type", "text/event-stream");
+    types.set(type, one("schema", type == "text/event-stream" ? event_schema(*stream) : named_schema(*stream)));
+  }
   good.set("description", "done"), good.set("content", std::move(types));
   if (!needs(about, "refused")) all.set(member(about, "status", "200"), std::move(good));
   const Json failed = failures(route, about);

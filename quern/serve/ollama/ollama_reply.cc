@@ -112,9 +112,9 @@ class OllamaReply final : public Reply {
 
   OllamaCall call_;
   OllamaForm form_;
+  Stopwatch watch_;
   ChatRequest r_;
   ChatTurn turn_;
-  Stopwatch watch_;
   size_t calls_given_ = 0;
   Json logprobs_ = Json::array();
 };
