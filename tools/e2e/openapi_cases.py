@@ -14,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import urllib.request
 
 CHECKS = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance",
@@ -33,8 +34,9 @@ for path in a.only:
     command += ["--include-path", path]
 with urllib.request.urlopen(a.url + "/v1/models", timeout=60) as answer:
     model = json.load(answer)["data"][0]["id"]
-hooks = pathlib.Path(__file__).with_name("openapi_hooks.py")
+hooks = pathlib.Path(__file__).resolve().with_name("openapi_hooks.py")
 environment = {**os.environ, "SCHEMATHESIS_HOOKS": "openapi_hooks", "PYTHONPATH": str(hooks.parent),
                "QUERN_SERVED_MODEL": model}
 environment["PATH"] = str(pathlib.Path(sys.executable).parent) + os.pathsep + environment["PATH"]
-sys.exit(subprocess.run(command, env=environment).returncode)
+with tempfile.TemporaryDirectory() as folder:  # what schemathesis keeps between runs
+    sys.exit(subprocess.run(command, env=environment, cwd=folder).returncode)
