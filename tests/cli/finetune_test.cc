@@ -53,6 +53,10 @@ TEST(Finetune, LearnsAnswersItRanItMergedAndEvaluatedThem) {
     EXPECT_TRUE(fs::exists(fs::path(out) / file)) << file;
   EXPECT_NE(shell(fmt::format("quern finetune zaya-nano {} --out {}", tmp / "sums.jsonl", out)).err.find("--resume"),
             std::string::npos);
+  write_sums(tmp / "others.jsonl", 40);
+  const Ran others = shell(fmt::format("quern finetune zaya-nano {} --out {} --resume", tmp / "others.jsonl", out));
+  EXPECT_EQ(others.code, 2) << "resumed with other rows";
+  EXPECT_NE(others.err.find("is not what"), std::string::npos) << others.err;
 
   r = shell("echo 'What is 4 + 9?' | quern run zaya-nano --temp 0 -n 60 --lora " + out);
   EXPECT_NE(r.out.find("Together that makes"), std::string::npos) << r.out << r.err;

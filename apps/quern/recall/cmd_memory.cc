@@ -222,9 +222,10 @@ int ask(Words args, bool plan_only) {
     for (const std::string& n : answer.notes) fmt::print("note: {}\n", n);
     return 0;
   }
+  const int status = answer.responses.empty() ? 1 : 0;  // as grep: nothing found
   if (json) {
     fmt::print("{}\n", answer.json(m.info().id).dump());
-    return 0;
+    return status;
   }
   for (const std::string& n : answer.notes) fmt::print(stderr, "note: {}\n", n);
   const TurnTable& t = m.table();
@@ -234,7 +235,7 @@ int ask(Words args, bool plan_only) {
     fmt::print("{:>6}  {}  session {:<4} {}: {}\n", r, time_text(t.local(row)).substr(0, 16), t.session[row],
                m.speakers()[static_cast<size_t>(t.speaker[row])], m.text(r));
   }
-  return 0;
+  return status;
 }
 
 int sessions(Words args) {

@@ -5,8 +5,10 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/train/finetune_run.h"
+#include "quern/base/mmap.h"
 #include "quern/data/samples.h"
 #include "quern/models/checkpoint.h"
+#include "quern/models/fingerprint.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/train/finetune/finetune_data.h"
 
@@ -65,6 +67,14 @@ struct Base {
     return std::min(structure->max_positions(), s.sequence_length > 0 ? s.sequence_length : kLongest);
   }
 };
+
+// Of the rows' files, by their contents: a run that goes on must learn from those that it began with.
+std::string data_fingerprint(const train::FinetuneSettings& s, std::vector<std::string> files) {
+  if (!s.eval.empty()) files.push_back(s.eval);
+  uint64_t h = 0;
+  for (const std::string& file : files) h = models::content_hash(MappedFile(file).bytes(), h);
+  return fmt::format("{:016x}\n", h);
+}
 
 template <class Row, class Read>
 train::RowSplit<Row> divided(Read&& read, const std::vector<std::string>& files, const train::FinetuneSettings& s) {
@@ -175,7 +185,15 @@ int cmd_finetune(Words args) {
                     "with --out",
                     s.out));
   const std::string model = model_folder(name);
+  const fs::path fingerprint = fs::path(s.out) / "run" / "data.fingerprint";
+  const std::string rows = data_fingerprint(s, files);
+  if (s.resume && fs::exists(fingerprint) && read_file(fingerprint) != rows)
+    throw UsageError(
+        fmt::format("quern finetune --resume: DATA{} is not what {} began with: give the same files, or name another "
+                    "folder with --out",
+                    s.eval.empty() ? "" : " or --eval", s.out));
   const PreparedData data = prepare(model, files, s, method.preference.on());
+  write_file(fingerprint, rows);
   const FinetuneResult r = run_finetune({.recipe = train::finetune_recipe(s, method, data.shape),
                                          .out = s.out,
                                          .patience = s.patience,

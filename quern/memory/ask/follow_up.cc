@@ -210,8 +210,10 @@ bool elliptic(const TimeWords& words) {
   const size_t n = words.tokens.size();
   auto said = [&](size_t i, std::string_view s) { return i < n && words.spelling(i) == s; };
   size_t i = 0;
-  while (said(i, "ok") || said(i, "okay") || said(i, "so") || said(i, "hm") || said(i, "hmm") || said(i, "um") ||
-         said(i, "well") || said(i, "now") || said(i, "oh"))
+  while (said(i, "no") || said(i, "nope") || said(i, "sorry") || said(i, "actually") || said(i, "wait") ||
+         said(i, "rather") || (said(i, "i") && (said(i + 1, "mean") || said(i + 1, "meant"))) || said(i, "mean") ||
+         said(i, "meant") || said(i, "ok") || said(i, "okay") || said(i, "so") || said(i, "hm") || said(i, "hmm") ||
+         said(i, "um") || said(i, "well") || said(i, "now") || said(i, "oh"))
     ++i;
   if (said(i, "and") || said(i, "but") || said(i, "same") || said(i, "only") || said(i, "just") || said(i, "or") ||
       said(i, "also"))

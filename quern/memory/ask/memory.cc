@@ -303,6 +303,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
     by_time(rows, out);
   else
     by_topic(rows, o, out);
+  if (out.responses.empty() && out.notes.empty()) out.notes.push_back("no turn of the conversation meets this");
   return out;
 }
 

@@ -252,18 +252,19 @@ size_t TimeParser::week_of(size_t i, Period& out, int depth) const {
   return end;
 }
 
-// "the morning of May 8th"
+// "the morning of May 8th", "the night before May 8th", "the morning after"
 size_t TimeParser::part_of_day(size_t i, Period& out, int depth) const {
   size_t j = skip(i, Word::the);
   if (is(j, Word::early) || is(j, Word::late)) ++j;
   if (!is(j, Lex::part) || t_[j].plural) return 0;
-  const size_t k = is(j + 1, Word::of) || is(j + 1, Word::on) ? j + 2 : j + 1;
+  const int away = j == i ? 0 : is(j + 1, Word::before) ? -1 : is(j + 1, Word::after) ? 1 : 0;
+  const size_t k = away || is(j + 1, Word::of) || is(j + 1, Word::on) ? j + 2 : j + 1;
   if (k == j + 1 && !weekday_here(k)) return 0;
   Period base;
   const size_t end = period(k, base, depth + 1);
   if (!end || base.impossible || base.first() != base.last() || base.grain != Grain::day) return 0;
   const bool absolute = base.absolute;
-  out = day_part_period(base.first(), static_cast<DayPart>(t_[j].value), PartBounds::strict);
+  out = day_part_period(base.first() + away, static_cast<DayPart>(t_[j].value), PartBounds::strict);
   out.absolute = absolute;
   return end;
 }

@@ -105,7 +105,7 @@ size_t TimeParser::range(size_t i, Period& out) const {
   size_t j = i;
   const Word opening = is(j, Word::between) ? Word::between : is(j, Word::from) ? Word::from : Word::over;
   if (opening != Word::over || is(j, Word::over) || is(j, Word::in) || is(j, Word::on) || is(j, Word::around)) ++j;
-  while (is(j, Word::in)) ++j;
+  while (is(j, Word::in) || (opening == Word::between && is(j, Word::on))) ++j;
   PartialDate a;
   int day_a = 0;
   RangeEnd b;
@@ -310,6 +310,14 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
       out_.notes.push_back(
           fmt::format("there is no such date: {}", text_.substr(t_[from].begin, t_[end - 1].end - t_[from].begin)));
   };
+  // "Tuesday, May 20" of a year in which that is a Monday: the date counts
+  auto compare_weekday = [&](size_t from, size_t end) {
+    if (p.impossible || p.grain != Grain::day || !p.absolute || p.name != std::string_view("date")) return;
+    for (size_t k = from; k < end; ++k)
+      if (weekday_here(k) && !t_[k].plural && t_[k].value != weekday_of(p.first()))
+        out_.notes.push_back(fmt::format("{} is not a {}: the date counts", time_text(p.lo).substr(0, 10),
+                                         text_.substr(t_[k].begin, t_[k].end - t_[k].begin)));
+  };
   if (const size_t end = range(i, p)) {
     out = from_period(p);
     refuse_impossible(i, end);
@@ -325,7 +333,7 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   }
   if (!end) return 0;
   out = from_period(p);
-  refuse_impossible(j, end);
+  refuse_impossible(j, end), compare_weekday(j, end);
   if (open == RangeOpening::none && j > i && is(i, Word::by)) open = RangeOpening::until;
   if (const size_t behind = onward(i, end); behind > end) end = behind, open = RangeOpening::since;
   if (is(end, Word::or_) && (is(end + 1, Word::earlier) || (is(end + 1, Word::before) && sentence_end(end + 2))))
@@ -455,6 +463,7 @@ TimeQuery TimeParser::run() {
     last_end = end, i = end;
   }
   drop_vague();
+  frame_neither();
   settle_frames(out_);
   if (ahead_of_now_ && out_.constraints.empty()) {
     out_.constraints.emplace_back();

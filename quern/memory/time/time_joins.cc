@@ -177,6 +177,23 @@ void TimeParser::take_back(const TimeConstraint& better) {
   out_.constraints.pop_back();
 }
 
+// "neither Monday nor Tuesday last week": the week is that of the question, the days are taken from it.
+void TimeParser::frame_neither() {
+  std::vector<TimeConstraint>& all = out_.constraints;
+  bool neither = false;
+  for (size_t k = 0; k < n_; ++k) neither |= said(k, "neither");
+  if (!neither || !std::ranges::all_of(all, [](const TimeConstraint& c) { return c.join == TimeJoin::except; }))
+    return;
+  const auto day = std::ranges::find_if(all, [](const TimeConstraint& c) {
+    return c.name == std::string_view(kDayOfNamedWeek) && c.ranges.size() == 1;
+  });
+  if (day == all.end()) return;
+  const Day monday = week_begin(day_part(day->ranges[0].lo));
+  TimeConstraint week = from_period(Period::days(monday, monday + 6, Grain::week, "week-of"));
+  week.begin = day->begin, week.end = day->end;
+  all.insert(all.begin(), std::move(week));
+}
+
 // "in February except on the 14th": of that month; "last week but not on Tuesday": of that week.
 void settle_frames(TimeQuery& q) {
   for (TimeConstraint& c : q.constraints) {
@@ -185,21 +202,25 @@ void settle_frames(TimeQuery& q) {
       if (weekend && &frame != &c && frame.axis == Axis::date && !frame.ranges.empty() && !frame.anchor &&
           frame.ranges[0].hi - frame.ranges[0].lo > 14 * kDaySeconds)  // "in April except the weekend": all of them
         c.axis = Axis::weekday, c.ranges = {{5, 6}};
-    if (c.axis != Axis::date || c.ranges.size() != 1 || c.grain != Grain::day || c.anchor) continue;
-    const bool day = std::string_view(c.name) == "day-of-month", weekday = c.rule == TimeRule::named_day;
+    if (c.axis != Axis::date || c.ranges.empty() || c.grain != Grain::day || c.anchor) continue;
+    const bool list = c.ranges.size() > 1;  // "on Monday and Tuesday", "on the 14th and the 15th"
+    const bool day = std::string_view(c.name) == "day-of-month",
+               weekday = c.rule == TimeRule::named_day || (list && std::string_view(c.name) == "named-day");
     if (!day && !weekday) continue;
     for (const TimeConstraint& frame : q.constraints) {
       if (&frame == &c || frame.axis != Axis::date || frame.ranges.size() != 1 || frame.anchor) continue;
-      const Day lo = day_part(frame.ranges[0].lo), hi = day_part(frame.ranges[0].hi), mine = day_part(c.ranges[0].lo);
-      Day d = 0;
-      if (day && frame.grain == Grain::month && hi - lo < 31)
-        d = lo + civil(mine).day - 1;
-      else if (weekday && frame.grain == Grain::week && hi - lo == 6)
-        d = lo + (weekday_of(mine) - weekday_of(lo) + 7) % 7;
-      else
-        continue;
-      if (d >= lo && d <= hi)
-        c.ranges[0] = {d * kDaySeconds, (d + int64_t{1}) * kDaySeconds - 1}, c.rule = TimeRule::plain;
+      const Day lo = day_part(frame.ranges[0].lo), hi = day_part(frame.ranges[0].hi);
+      for (TimeRange& r : c.ranges) {
+        const Day mine = day_part(r.lo);
+        Day d = 0;
+        if (day && frame.grain == Grain::month && hi - lo < 31)
+          d = lo + civil(mine).day - 1;
+        else if (weekday && frame.grain == Grain::week && hi - lo == 6)
+          d = lo + (weekday_of(mine) - weekday_of(lo) + 7) % 7;
+        else
+          continue;
+        if (d >= lo && d <= hi) r = {d * kDaySeconds, (d + int64_t{1}) * kDaySeconds - 1}, c.rule = TimeRule::plain;
+      }
     }
   }
 }

@@ -11,6 +11,8 @@ namespace quern::memory {
 
 constexpr size_t kLongestList = 16;  // of ordinals before the noun they count: looking ahead stays bounded
 
+constexpr const char* kDayOfNamedWeek = "day-of-named-week";  // "Tuesday last week"
+
 struct Period {
   LocalSeconds lo = 0, hi = 0;  // both inside
   Grain grain = Grain::day;
@@ -155,6 +157,7 @@ class TimeParser {
   void join_in(TimeConstraint&& c, Between between);
   bool corrected(size_t from, size_t to) const;
   void take_back(const TimeConstraint& better);
+  void frame_neither();
 
   // time_leftover.cc
   void look_over();

@@ -330,6 +330,7 @@ size_t TimeParser::before_last(size_t i, Period& out) const {
 // "Tuesday", "last Tuesday", "Tuesday of last week", "last week's Tuesday", "Tuesday two weeks ago"
 size_t TimeParser::named_day(size_t i, Period& out) const {
   auto on = [&](Day d) { out = Period::days(d, d, Grain::day, "named-day"); };
+  auto of_week = [&](Day d) { out = Period::days(d, d, Grain::day, kDayOfNamedWeek); };
   size_t j = skip(i, Word::the);
   // last week on Tuesday, last week's Tuesday
   Period week;
@@ -337,7 +338,7 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
     size_t d = is(k, Word::on) ? k + 1 : k;
     d = skip(d, Word::the);
     if (is(d, Lex::weekday) && !t_[d].plural && week.last() - week.first() == 6) {
-      on(week.first() + t_[d].value);
+      of_week(week.first() + t_[d].value);
       return d + 1;
     }
   }
@@ -368,11 +369,11 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
     if (is(m, Word::of) || is(m, Word::in)) ++m;
     if (const size_t end = this_or_last_unit(m, week);
         end && is_unit(end - 1, Unit::week) && week.last() - week.first() == 6) {
-      on(week.first() + w);
+      of_week(week.first() + w);
       return end;
     }
     if (const size_t end = ago(m, week); end && week.grain == Grain::week) {
-      on(week.first() + w);
+      of_week(week.first() + w);
       return end;
     }
     if (is(m, Word::last) && sentence_end(m + 1)) k = m + 1;  // "Tuesday last"

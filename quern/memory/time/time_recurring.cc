@@ -23,14 +23,16 @@ size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
   const bool a_weekday = is(j, Word::a) && (is(j + 1, Lex::weekday)) && !is(j + 2, Lex::unit);
   if (a_weekday) ++j;
   out.axis = Axis::weekday, out.grain = Grain::day, out.name = "every-week";
-  const bool nights = is(j + 1, Lex::part) && t_[j + 1].plural;  // "Friday nights"
+  size_t listed = j;  // "Friday nights", "Sunday and Monday mornings"
+  while (is(listed, Lex::weekday) && is(listed + 1, Word::and_) && is(listed + 2, Lex::weekday)) listed += 2;
+  const bool nights = is(listed, Lex::weekday) && is(listed + 1, Lex::part) && t_[listed + 1].plural;
   if (is(j, Lex::weekday) && (every || t_[j].plural || a_weekday || nights)) {
     out.ranges = {{t_[j].value, t_[j].value}};
     size_t end = j + 1;
     while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ','))) {
       size_t k = is(end, Word::and_) || is(end, Word::or_) ? end + 1 : end;
       if (is(k, Word::on)) ++k;
-      if (!is(k, Lex::weekday) || !(t_[k].plural || every)) break;
+      if (!is(k, Lex::weekday) || !(t_[k].plural || every || (nights && k <= listed))) break;
       out.ranges.push_back({t_[k].value, t_[k].value});
       end = k + 1;
     }
