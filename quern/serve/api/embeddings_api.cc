@@ -117,6 +117,8 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
   Json list = Json::array();
   int64_t tokens = 0;
   const EmbeddedInputs all = embed_inputs(m, body, e);
+  for (size_t i = 0; i < all.rows.size(); ++i) tokens += all.tokens[i];
+  e.caller.spend(tokens, 0);
   if (e.gone()) return;
   for (const std::vector<float>& v : all.rows) {
     if (wanted && *wanted != static_cast<int64_t>(v.size()))
@@ -133,7 +135,6 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
       one.set("embedding", std::move(numbers));
     }
     list.push(std::move(one));
-    tokens += all.tokens[list.as_array().size() - 1];
   }
   Json j = Json::object(), usage = Json::object();
   usage.set("prompt_tokens", tokens), usage.set("total_tokens", tokens);
