@@ -105,7 +105,9 @@ EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, Exchange& e) {
   const std::vector<std::vector<int32_t>> inputs = read_inputs(body, m);
   EmbeddedInputs out{.rows = embed_all(m, inputs, e), .tokens = {}};
   for (const std::vector<int32_t>& ids : inputs) out.tokens.push_back(static_cast<int64_t>(ids.size()));
-  for (int64_t n : out.tokens) e.facts.input_tokens += n;
+  const int64_t all = std::accumulate(out.tokens.begin(), out.tokens.end(), int64_t{0});
+  e.facts.input_tokens += all;
+  e.caller.spend(all, 0);
   return out;
 }
 
@@ -117,8 +119,6 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
   Json list = Json::array();
   int64_t tokens = 0;
   const EmbeddedInputs all = embed_inputs(m, body, e);
-  for (size_t i = 0; i < all.rows.size(); ++i) tokens += all.tokens[i];
-  e.caller.spend(tokens, 0);
   if (e.gone()) return;
   for (const std::vector<float>& v : all.rows) {
     if (wanted && *wanted != static_cast<int64_t>(v.size()))
@@ -135,6 +135,7 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
       one.set("embedding", std::move(numbers));
     }
     list.push(std::move(one));
+    tokens += all.tokens[list.as_array().size() - 1];
   }
   Json j = Json::object(), usage = Json::object();
   usage.set("prompt_tokens", tokens), usage.set("total_tokens", tokens);

@@ -13,6 +13,7 @@ struct Caller {
   // Its requests have priorities from here on: lower values, which are served sooner, become this.
   int64_t lowest_priority = std::numeric_limits<int64_t>::min();
   int64_t max_context = 0, max_tokens = 0;  // per request: prompt and output, and output; 0: as the model's
+  bool limited = false;                     // by tokens, lengths or models
   std::vector<std::string> models = {};     // that it may name; empty: all
   // Told what was spent: prompt tokens at submission, generated ones at the end. On any thread, and after the request.
   std::function<void(int64_t prompt, int64_t generated)> on_spent = {};
