@@ -49,11 +49,7 @@ struct ServeOptions {
     v("tls_key", tls_key, "private key of the certificate (PEM, without a passphrase)", {.value = "FILE"});
     v("unix", unix_path, "listen on a Unix socket, readable by its owner only, instead of a port", {.value = "FILE"});
     v("prefix", app.prefix, "path prefix of all URLs, for example /llm", {.value = "PATH"});
-    v("cors", app.live.cors, "allow browser pages of this origin to call the server (CORS), * for all; repeatable",
-      {.value = "ORIGIN"});
-    v("cors_methods", app.live.cors_methods, "HTTP methods that CORS allows", {.value = "METHODS"});
-    v("cors_headers", app.live.cors_headers, "request headers that CORS allows",
-      {.value = "HEADERS", .shown_default = "those that the browser asks for"});
+    app.live.visit_cors(v);
     engine.visit(v);
     v("queue", queue, "maximum queued requests; further requests get HTTP 429", {.range = Bounds::at_least(1)});
     v("request_seconds", request_seconds,

@@ -9,17 +9,14 @@ namespace quern::serve {
 namespace {
 
 struct LiveFile {
-  std::vector<std::string> cors;
-  std::string cors_methods, cors_headers;
+  LiveSettings settings;
   Json aliases = Json::object();
-  std::vector<LiveModel> models;
+  std::vector<LiveModel> models = {};
   template <class V>
   void visit(V& v) {
-    v("cors", cors, "origins of browser pages that may call the server, * for all");
-    v("cors_methods", cors_methods, "HTTP methods that CORS allows");
-    v("cors_headers", cors_headers, "request headers that CORS allows");
+    settings.visit_cors(v);
     v("aliases", aliases, "further names of models");
-    v("models", models, "models beside those of the command line");
+    v("models", models, "models next to those of the command line");
   }
 };
 
@@ -41,10 +38,10 @@ std::string LiveSettings::model(const std::string& name) const {
 
 LiveSettings read_live_settings(const std::filesystem::path& file, LiveSettings over) {
   const std::string where = file.string();
-  LiveFile f{.cors = over.cors, .cors_methods = over.cors_methods, .cors_headers = over.cors_headers, .models = {}};
+  LiveFile f{.settings = std::move(over)};
   from_json(file.extension() == ".json" ? Json::read(file) : read_toml(file), f, where, UnknownKeys::refuse);
-  check_origins(f.cors, where + ", cors");
-  over.cors = f.cors, over.cors_methods = f.cors_methods, over.cors_headers = f.cors_headers;
+  over = std::move(f.settings);
+  check_origins(over.cors, where + ", cors");
   for (const auto& [alias, model] : f.aliases.as_object(where + ", aliases")) {
     if (alias.empty()) fail("{}, aliases: an empty name", where);
     over.aliases[alias] = model.as_string(where + ", aliases, " + alias);

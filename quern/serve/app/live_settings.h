@@ -35,6 +35,14 @@ struct LiveSettings {
   std::map<std::string, std::string> aliases = {};          // further names of models
   std::vector<LiveModel> models = {};                       // beside those of the command line
 
+  template <class V>
+  void visit_cors(V& v) {
+    v("cors", cors, "allow browser pages of this origin to call the server (CORS), * for all; repeatable",
+      {.value = "ORIGIN"});
+    v("cors_methods", cors_methods, "HTTP methods that CORS allows", {.value = "METHODS"});
+    v("cors_headers", cors_headers, "request headers that CORS allows",
+      {.value = "HEADERS", .shown_default = "those that the browser asks for"});
+  }
   std::string model(const std::string& name) const;  // what an alias stands for, a plan behind it kept; else the name
 };
 

@@ -1,6 +1,7 @@
 #include "quern/serve/run/service_manager.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +63,9 @@ void ServiceManager::send(std::string_view message) const {
   if (socket_[0] == '@') to.sun_path[0] = '\0';  // an abstract name
   const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
+  // A manager that reads nothing holds nobody up.
+  const timeval patience{.tv_sec = 0, .tv_usec = 200'000};
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
   ::sendto(fd, message.data(), message.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&to), size);
   ::close(fd);

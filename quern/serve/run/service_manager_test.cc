@@ -55,6 +55,16 @@ TEST(ServiceManager, SendsLinesToAbstractAndNamedSockets) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(ServiceManager, IsNotHeldUpByAManagerThatReadsNothing) {
+  const std::string name = fmt::format("@quern-test-full-{}", ::getpid());
+  const ManagerSocket other(name);
+  const ServiceManager m(name, 0);
+  ::alarm(60);  // instead of no end
+  for (int i = 0; i < 40; ++i) m.alive();
+  ::alarm(0);
+  EXPECT_EQ(other.next(), "WATCHDOG=1");
+}
+
 TEST(ServiceManager, ReadsItsEnvironment) {
   ::setenv("NOTIFY_SOCKET", "@nobody-listens", 1), ::setenv("WATCHDOG_USEC", "60000000", 1);
   ::setenv("WATCHDOG_PID", fmt::format("{}", ::getpid()).c_str(), 1);
