@@ -41,8 +41,8 @@ struct ServeOptions {
       "API keys with names, rate limits and budgets, in TOML or JSON (docs/serve/limits.md); read again when it "
       "changes",
       {.value = "FILE"});
-    v("config", config,
-      "CORS, model aliases and further models, in TOML or JSON (docs/serve/operations.md); read again when it "
+    v("live_config", config,
+      "CORS, model aliases and further models, in TOML or JSON (docs/serve/service.md); read again when it "
       "changes",
       {.value = "FILE"});
     v("tls_cert", tls_cert, "serve HTTPS with this certificate (PEM, its chain after it)", {.value = "FILE"});
