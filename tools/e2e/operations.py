@@ -216,18 +216,33 @@ def rate(s, seconds=4, keep=True):
 
 
 def tokens_per_second(s, n=400):
-    began, results = time.time(), []
+    """Of eight streams on lines that are open already."""
+    results, lines = [], [s.connection() for _ in range(8)]
+    for c in lines:
+        c.connect()
 
-    def client():
-        results.append(s.ask("POST", "/v1/completions", {"prompt": "x", "max_tokens": n, "ignore_eos": True, "stream": True})[0])
+    def client(c):
+        results.append(s.ask("POST", "/v1/completions", {"prompt": "x", "max_tokens": n, "ignore_eos": True, "stream": True},
+                             connection=c)[0])
 
-    threads = [threading.Thread(target=client) for _ in range(8)]
+    began = time.time()
+    threads = [threading.Thread(target=client, args=(c,)) for c in lines]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
     assert results == [200] * 8
     return 8 * n / (time.time() - began)
+
+
+def costed(s, measure):
+    """A rate, and what one of its pieces costs the server in seconds of a core."""
+    def spent():
+        fields = open(f"/proc/{s.process.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    began, before = time.time(), spent()
+    got = measure(s)
+    return got, (spent() - before) / (got * (time.time() - began))
 
 
 def tls_cost():
@@ -237,12 +252,14 @@ def tls_cost():
     other.tls = ssl.create_default_context(cafile=folder / "cert.pem")
     for what, measure in (("tokens/s, 8 streams", tokens_per_second), ("requests/s, open lines", rate),
                           ("requests/s, a new line each", lambda s: rate(s, keep=False))):
-        pairs = []
+        pairs, work = [], []
         for _ in range(a.pairs):
-            pairs.append((measure(plain), measure(other)))
+            (p_rate, p_cost), (t_rate, t_cost) = costed(plain, measure), costed(other, measure)
+            pairs.append((p_rate, t_rate)), work.append(t_cost / p_cost)
         ratios = sorted(t / q for q, t in pairs)
         print(f"       {what}: {statistics.median(q for q, _ in pairs):.0f} plain, {statistics.median(t for _, t in pairs):.0f} TLS; "
-              f"ratio {statistics.median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}), {a.pairs} pairs", flush=True)
+              f"ratio {statistics.median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}); processor time of the server per piece: "
+              f"{statistics.median(work):.3f} times as much; {a.pairs} pairs", flush=True)
     plain.end(), other.end()
 
 
