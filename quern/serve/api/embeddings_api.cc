@@ -2,6 +2,7 @@
 #include "quern/serve/api/embeddings_api.h"
 
 #include <bit>
+#include <numeric>
 
 #include "quern/infer/scoring/mean_pooling.h"
 #include "quern/serve/wire/api_error.h"

@@ -31,11 +31,11 @@ struct AppOptions {
   int64_t max_requests = 256;              // in work at once; more get 429
   GroundingOptions grounding{};            // memory of conversations, documents
   AdapterOptions adapters{};               // what may be loaded while it runs
-  std::string sessions{};     // a folder for saved sessions and stored responses; empty: none
-  bool slots_text = false;    // /slots may show what is said to whom asks for it
-  std::string otlp{};         // a collector that takes traces over OTLP/HTTP; empty: none
-  bool otlp_content = false;  // with prompts and answers
-  bool log = true;            // a line of JSON a request, to stderr; never what was said
+  std::string sessions{};                  // a folder for saved sessions and stored responses; empty: none
+  bool slots_text = false;                 // /slots may show what is said to whom asks for it
+  std::string otlp{};                      // a collector that takes traces over OTLP/HTTP; empty: none
+  bool otlp_content = false;               // with prompts and answers
+  bool log = true;                         // a line of JSON a request, to stderr; never what was said
 };
 
 class App {

@@ -113,9 +113,10 @@ void App::delete_file(Exchange& e) {
 
 void App::post_batch(Exchange& e) {
   if (e.caller.limited)
-    throw ApiError(403, "permission_error", "",
-                   fmt::format("API key '{}' has limits, which the lines of a batch would not follow: send them one by one",
-                               e.caller.user));
+    throw ApiError(
+        403, "permission_error", "",
+        fmt::format("API key '{}' has limits, which the lines of a batch would not follow: send them one by one",
+                    e.caller.user));
   send_json(e, batch_runner().create(read_body(e)));
 }
 void App::batches(Exchange& e) { send_json(e, batch_runner().list(read_page(e, 100))); }

@@ -82,9 +82,9 @@ const std::vector<App::Route>& App::routes() {
 Json App::openapi_json(const AppOptions& options) {
   std::vector<DescribedRoute> described;
   for (const Route& r : routes()) described.push_back({r.method, r.path, r.about ? r.about : "", r.open});
-  return openapi_document(
-      described,
-      {.version = std::string(quern::version()), .prefix = options.prefix, .needs_key = !options.api_keys.empty() || !options.keys_file.empty()});
+  return openapi_document(described, {.version = std::string(quern::version()),
+                                      .prefix = options.prefix,
+                                      .needs_key = !options.api_keys.empty() || !options.keys_file.empty()});
 }
 
 void App::openapi(Exchange& e) { e.answer(200, "application/json", openapi_json(o_).dump()); }

@@ -56,7 +56,8 @@ const char kHealth[] = R"json({"tag": "server", "summary": "whether the server i
 const char kReady[] = R"json({"tag": "server", "summary": "whether a request would be taken now", "needs": ["ready"],
 "answer": {"type": "object", "required": ["status", "reasons"], "properties": {
   "status": {"const": "ready"}, "reasons": {"type": "array", "items": {"type": "string"}}}}})json";
-const char kUsage[] = R"json({"tag": "server", "summary": "what the caller's API key has used, or every key for an admin",
+const char kUsage[] =
+    R"json({"tag": "server", "summary": "what the caller's API key has used, or every key for an admin",
 "answer": {"type": "object", "required": ["object", "data"], "properties": {
   "object": {"const": "list"}, "data": {"type": "array", "items": {"type": "object", "required": ["name", "today", "since_start"]}}}}})json";
 const char kVersion[] = R"json({"tag": "server", "summary": "the version of the program",
