@@ -15,6 +15,8 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/recipes DESTINATION ${QUERN_DATA} COMPONEN
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${QUERN_DOC} RENAME copyright COMPONENT runtime)
 install(FILES ${CMAKE_SOURCE_DIR}/NOTICE ${CMAKE_SOURCE_DIR}/CHANGELOG.md DESTINATION ${QUERN_DOC} COMPONENT runtime)
 
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/quern.service DESTINATION lib/systemd/system COMPONENT runtime)
+
 # Made by the target quern_texts out of what the binary says; absent from an installation that did not build it.
 set(texts ${CMAKE_BINARY_DIR}/texts)
 install(FILES ${texts}/quern.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime OPTIONAL)

@@ -38,6 +38,7 @@
 #include "quern/optim/balance/balance.h"
 #include "quern/optim/muon/muon.h"
 #include "quern/plan/machine.h"
+#include "quern/serve/limits/client_key.h"
 #include "quern/train/finetune/finetune_settings.h"
 #include "quern/train/recipe/recipe.h"
 #include "tests/cli/shell.h"
@@ -190,6 +191,7 @@ TEST(Settings, StandInTheDocuments) {
   expect_table("run.md", "GenerateOptions",
                flag_table(list_settings(infer::GenerateOptions()), FlagTable::flags_and_keys));
   expect_table("serve/operations.md", "ServeOptions", flag_table(list_settings(cli::ServeOptions())));
+  expect_table("serve/limits.md", "ClientKey", key_table(list_settings(serve::ClientKey())));
   std::vector<SettingInfo> recipe = list_settings(train::Recipe());
   std::erase_if(recipe, [](const SettingInfo& s) { return s.name == "parallel"; });  // has a page of its own
   expect_table("training.md", "Recipe", key_table(recipe));

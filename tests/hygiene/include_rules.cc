@@ -11,9 +11,9 @@
 namespace quern::hygiene {
 namespace {
 
-constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++",          "dnnl",        "httplib", "pcre2",
-                                      "utf8proc", "zstd.h",   "zlib.h",          "lzma.h",      "bzlib.h", "xxhash.h",
-                                      "lz4.h",    "snappy.h", "brotli/decode.h", "libstemmer.h"};
+constexpr std::array kHeavyHeaders = {
+    "nlohmann", "simdjson", "toml++",   "dnnl",  "httplib",  "pcre2",           "utf8proc",     "zstd.h",  "zlib.h",
+    "lzma.h",   "bzlib.h",  "xxhash.h", "lz4.h", "snappy.h", "brotli/decode.h", "libstemmer.h", "openssl/"};
 
 constexpr std::ptrdiff_t kMaxLines = 500;
 constexpr int kMaxSources = 40;

@@ -138,7 +138,7 @@ TEST_F(Listening, EverythingLiesBelowThePrefix) {
 
 TEST_F(Listening, PagesMayDoWhatTheServerWasTold) {
   serve::AppOptions options;
-  options.allow_origins = {"*"}, options.allow_methods = "GET", options.allow_headers = "x-mine";
+  options.live.cors = {"*"}, options.live.cors_methods = "GET", options.live.cors_headers = "x-mine";
   start(options);
   const RawAnswer a =
       http(port(), "OPTIONS", "/health", "", "Origin: http://any\r\nAccess-Control-Request-Headers: x\r\n");

@@ -256,7 +256,7 @@ TEST_F(Serving, RefusesWhatItCannotDo) {
 
 TEST_F(Serving, KeysAndOriginsAreChecked) {
   serve::AppOptions options;
-  options.api_keys = {"secret-1", "secret-2"}, options.allow_origins = {"http://page", "http://other"};
+  options.api_keys = {"secret-1", "secret-2"}, options.live.cors = {"http://page", "http://other"};
   start(options);
   refused(http(port(), "GET", "/v1/models"), 401, "invalid_api_key");
   refused(http(port(), "GET", "/v1/models"), 401, "an API key is required");

@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """Load and hostility against a running `quern serve`; nothing but the standard library.
 
-    python tools/e2e/load.py http://127.0.0.1:8123 MODEL PID --clients 64 --seconds 120 --hostile 10000
+    python tools/e2e/load.py http://127.0.0.1:8123 MODEL PID --clients 64 --seconds 120 --hostile 10000 [--drain]
+    python tools/e2e/load.py https://127.0.0.1:8123 MODEL PID --ca cert.pem --key KEY
 
 Clients chat, stream, hang up half-way, ask for tools, scores and embeddings; every answer is checked against its own
 question (a client's own number is constrained into the answer), so that cross-talk shows. Beside them come requests that
-are broken in many ways; each must get a 4xx or a closed line. First comes a warm-up, until the prefix cache and the stored
+are broken in many ways, connections that are half open, and readers that take a few bytes a second; each must get a 4xx or a
+closed line. With --drain the server is told to stop at the end, with streams running, which must end properly. First comes a warm-up, until the prefix cache and the stored
 responses are full (start the server with a small --cache-mib, as 64). Prints latencies, the server's memory before and
 after, and one JSON line at the end. The exit code is 1 when something failed.
 """
 import argparse
 import http.client
 import json
+import os
 import random
+import signal
 import socket
+import ssl
 import threading
 import time
 from urllib.parse import urlparse
@@ -26,8 +31,14 @@ p.add_argument("--clients", type=int, default=64)
 p.add_argument("--seconds", type=float, default=60)
 p.add_argument("--warm", type=float, default=300, help="at most so long until what the server keeps on purpose is full")
 p.add_argument("--hostile", type=int, default=1000)
+p.add_argument("--ca", help="the certificate to trust, of an https URL")
+p.add_argument("--key", help="API key")
+p.add_argument("--slow", type=int, default=8, help="readers that take a few bytes a second, beside the clients")
+p.add_argument("--drain", action="store_true", help="tell the server to stop at the end and watch how it does")
 a = p.parse_args()
 host, port = urlparse(a.url).hostname, urlparse(a.url).port
+tls = ssl.create_default_context(cafile=a.ca) if a.url.startswith("https") else None
+auth = {"authorization": f"Bearer {a.key}"} if a.key else {}
 lock = threading.Lock()
 latency, failures, answered, statuses = {}, [], 0, {}
 stored = [0]  # responses the server was left with
@@ -39,9 +50,21 @@ def rss():
         return next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1024
 
 
+def connection(timeout=120):
+    if tls:
+        return http.client.HTTPSConnection(host, port, timeout=timeout, context=tls)
+    return http.client.HTTPConnection(host, port, timeout=timeout)
+
+
+def line():
+    """A connection of the server's kind, for bytes."""
+    s = socket.create_connection((host, port), timeout=60)
+    return tls.wrap_socket(s, server_hostname=host) if tls else s
+
+
 def post(path, body, read=True):
-    c = http.client.HTTPConnection(host, port, timeout=120)
-    c.request("POST", path, json.dumps(body), {"content-type": "application/json"})
+    c = connection()
+    c.request("POST", path, json.dumps(body), {"content-type": "application/json", **auth})
     r = c.getresponse()
     data = r.read() if read else r
     return r.status, data, c
@@ -141,8 +164,15 @@ def hostile(n):
     half_open = []
     for i in range(n):
         try:
-            s = socket.create_connection((host, port), timeout=60)
             pick = rng.random()
+            if tls and pick < 0.1:  # a handshake that does not end, or is none
+                s = socket.create_connection((host, port), timeout=60)
+                s.send(rng.choice([b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 3000]))
+                half_open.append(s)
+                if len(half_open) > 50:
+                    half_open.pop(0).close()
+                continue
+            s = line()
             if pick < 0.05:  # says half a line and waits
                 s.send(b"POST /v1/chat/completions HT")
                 half_open.append(s)
@@ -169,7 +199,7 @@ def hostile(n):
                 statuses[f"hostile {status}"] = statuses.get(f"hostile {status}", 0) + 1
             if status >= 500 and status != 501 and status != 505:
                 bad += 1
-        except (ConnectionResetError, BrokenPipeError):
+        except (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
             pass
         except Exception as e:
             bad += 1
@@ -182,9 +212,60 @@ def hostile(n):
             failures.append(f"hostile: {bad} answers were 5xx or none")
 
 
+def slow_reader(goes_on):
+    """Asks for a long stream and takes a few bytes a second, as long as it may: nobody else may wait for it."""
+    while goes_on():
+        try:
+            s = line()
+            body = json.dumps({"model": a.model, "prompt": "x", "max_tokens": 3000, "ignore_eos": True, "stream": True})
+            key = f"Authorization: Bearer {a.key}\r\n" if a.key else ""
+            s.sendall(f"POST /v1/completions HTTP/1.1\r\n{key}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            for _ in range(20):
+                if not goes_on() or not s.recv(16):
+                    break
+                time.sleep(0.5)
+            s.close()
+        except OSError as e:
+            with lock:
+                failures.append(f"slow reader {type(e).__name__} {e}")
+
+
+def drain():
+    """Streams that run when the server is told to stop end as streams do, and the server ends."""
+    done, ends = [], []
+
+    def stream():
+        try:
+            body = {"model": a.model, "prompt": "x", "max_tokens": 300, "ignore_eos": True, "stream": True}
+            _, r, c = post("/v1/completions", body, read=False)
+            r.read(100)
+            ends.append(1)
+            done.append(r.read().endswith(b"data: [DONE]\n\n"))
+            c.close()
+        except Exception as e:
+            ends.append(0)
+            done.append(f"{type(e).__name__} {e}")
+
+    threads = [threading.Thread(target=stream) for _ in range(16)]
+    for t in threads:
+        t.start()
+    while len(ends) < 16:
+        time.sleep(0.02)
+    began = time.time()
+    os.kill(a.pid, signal.SIGTERM)
+    for t in threads:
+        t.join()
+    while os.path.exists(f"/proc/{a.pid}") and open(f"/proc/{a.pid}/stat").read().split(")")[-1].split()[0] != "Z" and \
+            time.time() < began + 120:
+        time.sleep(0.05)
+    print(f"drain: {done.count(True)} of 16 streams ended properly, the server ended after {time.time() - began:.1f} s", flush=True)
+    if done.count(True) != 16 or time.time() > began + 110:
+        failures.append(f"drain {[d for d in done if d is not True]}")
+
+
 def cache_bytes():
-    c = http.client.HTTPConnection(host, port, timeout=60)
-    c.request("GET", "/metrics")
+    c = connection(60)
+    c.request("GET", "/metrics", headers=auth)
     lines = c.getresponse().read().decode().splitlines()
     c.close()
     return sum(float(line.split()[-1]) for line in lines if line.startswith("quern_cache_bytes"))
@@ -214,6 +295,7 @@ class Full:
 def series(name, goes_on, n_hostile):
     before, began = rss(), time.time()
     threads = [threading.Thread(target=client, args=(k, goes_on)) for k in range(a.clients)]
+    threads += [threading.Thread(target=slow_reader, args=(goes_on,)) for _ in range(a.slow)]
     if n_hostile:
         threads.append(threading.Thread(target=hostile, args=(n_hostile,)))
     for t in threads:
@@ -233,6 +315,8 @@ latency.clear()
 end = time.time() + a.seconds
 series("load", lambda: time.time() < end, a.hostile)
 after = rss()
+if a.drain:
+    drain()
 every = sorted(x for v in latency.values() for x in v)
 for kind, v in sorted(latency.items()):
     v.sort()

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -21,15 +20,11 @@
 #include "quern/encoders/text_encoder.h"
 #include "quern/models/fingerprint.h"
 #include "quern/serve/app/app.h"
+#include "quern/serve/run/server_run.h"
 #include "quern/serve/wire/wire.h"
 
 namespace quern::cli {
 namespace {
-
-serve::HttpServer* running = nullptr;  // what a signal stops
-extern "C" void stop_serving(int) {
-  if (running) running->stop();
-}
 
 std::vector<std::string> read_keys(const std::vector<std::string>& given, const std::string& file) {
   std::vector<std::string> keys = given;
@@ -57,13 +52,6 @@ std::string read_prefix(const std::string& text) {
       });
   if (!good) throw UsageError(fmt::format("quern serve: --prefix '{}': expected a path such as /llm", text));
   return p;
-}
-
-void check_origins(const std::vector<std::string>& origins) {
-  for (const std::string& o : origins)
-    if (o != "*" && (o.find("://") == o.npos || o.find('/', o.find("://") + 3) != o.npos))
-      throw UsageError(
-          fmt::format("quern serve: --cors '{}': expected * or an origin such as https://example.org", o));
 }
 
 std::string model_id(const std::string& dir) {
@@ -247,10 +235,12 @@ bool ServeFlags::parse(Words args) {
     throw UsageError(
         fmt::format("quern serve: {} --name for {} DIR: give at most one per DIR", o.names.size(), dirs.size()));
   o.app.prefix = read_prefix(o.app.prefix);
-  check_origins(o.app.allow_origins);
+  checked_usage("serve", [&] { serve::check_origins(o.app.live.cors, "--cors"); });
   o.app.api_keys = read_keys(o.api_keys, o.api_key_file);
   o.app.log = !o.quiet;
   o.app.adapters.folder = o.adapter_dir;
+  if (o.tls_cert.empty() != o.tls_key.empty())
+    throw UsageError("quern serve: --tls-cert and --tls-key belong together: give both");
   return true;
 }
 
@@ -307,20 +297,95 @@ std::unique_ptr<serve::ModelManager> load_first(const std::vector<Served>& serve
   return manager;
 }
 
+// What changes while the server runs: the file of settings with its models, the file of keys, and the certificate.
+class Reloads {
+ public:
+  Reloads(const ServeFlags& f, const ServeSettings& how, serve::ModelManager& manager)
+      : f_(f), how_(how), manager_(manager), names_(manager.ids()) {}
+
+  // Throws Error before anything is changed.
+  serve::LiveSettings read() {
+    serve::LiveSettings live = f_.o.app.live;
+    if (!f_.o.config.empty()) live = serve::read_live_settings(f_.o.config, std::move(live));
+    std::vector<serve::ModelEntry> fresh;
+    for (const serve::LiveModel& m : live.models) {
+      if (std::ranges::find(names_, m.name) != names_.end())
+        fail("{}: model '{}' has the name of one of the command line", f_.o.config, m.name);
+      const std::string dir = model_folder(m.dir);
+      if (!std::filesystem::exists(dir))
+        fail("{}: model '{}': {}: no such model folder or file", f_.o.config, m.name, m.dir);
+      fresh.push_back(entry_of({.id = m.name, .dir = dir, .adapter = {}}, how_));
+    }
+    for (const auto& [alias, name] : live.aliases) {
+      const std::string model = name.substr(0, name.find(':'));
+      if (std::ranges::find(names_, model) == names_.end() &&
+          std::ranges::find(live.models, model, &serve::LiveModel::name) == live.models.end())
+        fail("{}: alias '{}' stands for '{}', which is not served here", f_.o.config, alias, name);
+    }
+    take_up(live.models, std::move(fresh));
+    return live;
+  }
+
+ private:
+  // Those that are as before stay loaded; requests keep a model that goes.
+  void take_up(const std::vector<serve::LiveModel>& models, std::vector<serve::ModelEntry> fresh) {
+    for (const serve::LiveModel& m : models_)
+      if (std::ranges::find(models, m) == models.end()) manager_.remove(m.name);
+    for (size_t i = 0; i < models.size(); ++i)
+      if (std::ranges::find(models_, models[i]) == models_.end() && !manager_.add(std::move(fresh[i])))
+        fmt::print(stderr, "model '{}' is not served: an adapter has its name\n", models[i].name);
+    models_ = models;
+  }
+
+  const ServeFlags& f_;
+  const ServeSettings& how_;
+  serve::ModelManager& manager_;
+  const std::vector<std::string> names_;  // of the command line
+  std::vector<serve::LiveModel> models_;  // of the file
+};
+
+void print_address(const ServeOptions& o, int port) {
+  if (o.unix_path.empty())
+    fmt::print("{}://{}:{}{}\n", o.tls_cert.empty() ? "http" : "https", o.host, port, o.app.prefix);
+  else
+    fmt::print("unix:{}{}{}\n", o.unix_path, o.app.prefix.empty() ? "" : ":", o.app.prefix);
+  std::fflush(stdout);
+}
+
 // Until a signal ends it.
-void run_server(serve::App& app, const ServeOptions& o) {
+void run_server(serve::App& app, const ServeOptions& o, Reloads& reloads) {
   serve::HttpServerOptions http;
   http.host = o.host, http.port = static_cast<int>(o.port), http.unix_path = o.unix_path;
+  if (!o.tls_cert.empty()) http.tls = std::make_shared<serve::TlsServer>(serve::TlsFiles{o.tls_cert, o.tls_key});
   serve::HttpServer server(http, [&](serve::Exchange& e) { app.handle(e); });
-  running = &server;
-  std::signal(SIGINT, stop_serving), std::signal(SIGTERM, stop_serving);
-  if (http.unix_path.empty())
-    fmt::print("http://{}:{}{}\n", http.host, server.port(), o.app.prefix);
-  else
-    fmt::print("unix:{}{}{}\n", http.unix_path, o.app.prefix.empty() ? "" : ":", o.app.prefix);
-  std::fflush(stdout);
-  server.run();
-  running = nullptr;
+  serve::ServerRunOptions run{.drain_seconds = o.drain};
+  run.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  for (const std::string& file : {o.config, o.app.keys_file, o.tls_cert, o.tls_key})
+    if (!file.empty()) run.watched.emplace_back(file);
+  run.reload = [&] {  // every file by itself: one that is bad keeps what it said before
+    std::vector<std::string> done;
+    const auto part = [&](const std::string& file, auto&& read) {
+      if (file.empty()) return;
+      try {
+        done.push_back(fmt::format("{}: {}", file, read()));
+      } catch (const std::exception& e) {
+        done.push_back(fmt::format("not read again, what it said before stays: {}", e.what()));
+      }
+    };
+    part(o.app.keys_file, [&] { return fmt::format("{} keys", app.reload_keys()); });
+    part(o.config, [&] {
+      serve::LiveSettings live = reloads.read();
+      app.configure(live);
+      return fmt::format("{} models, {} aliases", live.models.size(), live.aliases.size());
+    });
+    part(o.tls_cert, [&] {
+      http.tls->reload();
+      return std::string("for new connections");
+    });
+    return done.empty() ? std::string("there is no file to read again") : fmt::format("{}", fmt::join(done, "; "));
+  };
+  print_address(o, server.port());
+  serve::run_until_stopped(server, app, run);
   fmt::print(stderr, "stopped\n");
 }
 
@@ -336,8 +401,11 @@ int cmd_serve(Words args) {
   const ServeSettings how = serve_settings(flags, served);
   allow_adapters(flags.o.app.adapters, served, how);
   auto manager = load_first(served, how, flags.o);
-  serve::App app(std::move(manager), flags.o.app);
-  run_server(app, flags.o);
+  Reloads reloads(flags, how, *manager);
+  serve::AppOptions options = flags.o.app;
+  options.live = reloads.read();
+  serve::App app(std::move(manager), options);
+  run_server(app, flags.o, reloads);
   return 0;
 }
 

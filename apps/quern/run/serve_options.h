@@ -9,16 +9,17 @@
 #include "quern/base/setting.h"
 #include "quern/infer/engine/engine.h"
 #include "quern/serve/app/app.h"
+#include "quern/serve/run/server_run.h"
 
 namespace quern::cli {
 
 struct ServeOptions {
   std::vector<std::string> names, loras, api_keys;
-  std::string adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path;
+  std::string adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path, tls_cert, tls_key, config;
   serve::AppOptions app = {};
   infer::EngineOptions engine = {};
   int64_t port = serve::HttpServerOptions().port, queue = 256, memory_mib = 0, idle_minutes = 0;
-  double request_seconds = 0;
+  double request_seconds = 0, drain = serve::ServerRunOptions().drain_seconds;
   bool quiet = false;
   template <class V>
   void visit(V& v) {
@@ -36,17 +37,26 @@ struct ServeOptions {
       {.value = "KEY"});
     v("api_key_file", api_key_file, "require one of the keys in FILE, one per line; lines with # are skipped",
       {.value = "FILE"});
+    v("keys", app.keys_file,
+      "API keys with names, rate limits and budgets, in TOML or JSON (docs/serve/limits.md); read again when it "
+      "changes",
+      {.value = "FILE"});
+    v("live_config", config,
+      "CORS, model aliases and further models, in TOML or JSON (docs/serve/service.md); read again when it "
+      "changes",
+      {.value = "FILE"});
+    v("tls_cert", tls_cert, "serve HTTPS with this certificate (PEM, its chain after it)", {.value = "FILE"});
+    v("tls_key", tls_key, "private key of the certificate (PEM, without a passphrase)", {.value = "FILE"});
     v("unix", unix_path, "listen on a Unix socket, readable by its owner only, instead of a port", {.value = "FILE"});
     v("prefix", app.prefix, "path prefix of all URLs, for example /llm", {.value = "PATH"});
-    v("cors", app.allow_origins,
-      "allow browser pages of this origin to call the server (CORS), * for all; repeatable", {.value = "ORIGIN"});
-    v("cors_methods", app.allow_methods, "HTTP methods that CORS allows", {.value = "METHODS"});
-    v("cors_headers", app.allow_headers, "request headers that CORS allows",
-      {.value = "HEADERS", .shown_default = "those that the browser asks for"});
+    app.live.visit_cors(v);
     engine.visit(v);
     v("queue", queue, "maximum queued requests; further requests get HTTP 429", {.range = Bounds::at_least(1)});
     v("request_seconds", request_seconds,
       "request timeout in seconds, including queue time; a request can lower it with `timeout`; 0 disables it",
+      {.value = "SECONDS", .range = Bounds::at_least(0)});
+    v("drain", drain,
+      "seconds that running requests get to finish after SIGTERM or Ctrl-C; a second signal ends them at once",
       {.value = "SECONDS", .range = Bounds::at_least(0)});
     v("memory_mib", memory_mib,
       "memory limit for weights and prefix caches of all loaded models, in MiB; 0 is unlimited",

@@ -123,8 +123,14 @@ struct Engine::Impl {
         if (o.tokenizer) s.text = std::make_unique<TextStream>(*o.tokenizer, s.r.options.stop);
         drafts.start(s);
         prefix.start(s);
+        queue.charge(s.r.options.user, s.prompt - s.fed());
       });
     }
+  }
+
+  void charge_generated(Sequence& s) {
+    const auto tokens = static_cast<int64_t>(s.out.tokens.size());
+    queue.charge(s.r.options.user, FairShare::kGeneratedWeight * (tokens - std::exchange(s.charged, tokens)));
   }
 
   // Runs `begin`; if it throws, the sequence ends with that error, and nothing of its state is kept.
@@ -178,6 +184,7 @@ struct Engine::Impl {
   // Ends a sequence: what it has seen stays in the prefix cache, and its result can be taken.
   void finish(Sequence& s, const char* how, std::string error = {}) {
     s.ended = Clock::now();
+    charge_generated(s);
     if (s.ahead && s.ahead->has_draft()) s.settle();
     try {
       if (error.empty()) deliver_rest(s);
@@ -244,6 +251,7 @@ struct Engine::Impl {
     const std::vector<StepSegment> segments = plan_step(running, prefix.rules());
     part.reset();
     if (!segments.empty()) run(segments);
+    for (const auto& s : running) charge_generated(*s);
     update_load();
     return !segments.empty();
   }

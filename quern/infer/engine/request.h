@@ -37,6 +37,10 @@ struct GenerateOptions {
   std::optional<SpeculationOptions> speculate = {};
   // Adapters of this request's rows, of a model that has places for them (models/adapter_sites.h); draft models have none.
   nn::ChosenAdapters adapters = {};
+  // Waiting requests are admitted by priority, lower values first, and then so that users get equal shares of the tokens
+  // (fair_share.h).
+  int64_t priority = 0;
+  std::string user = {};
   template <class V>
   void visit(V& v) {
     v("max_tokens", max_tokens, "maximum number of tokens to generate",

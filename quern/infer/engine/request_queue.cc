@@ -1,6 +1,7 @@
 // One lock guards all three: an id moves from the queue to the results without a moment between.
 #include "quern/infer/engine/request_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace quern::infer {
@@ -8,6 +9,7 @@ namespace quern::infer {
 RequestQueue::Id RequestQueue::push(std::unique_ptr<Sequence> s) {
   std::lock_guard lock(mutex_);
   s->id = next_id_++;
+  shares_.begin_waiting(s->r.options.user);
   waiting_.push_back(std::move(s));
   return next_id_ - 1;
 }
@@ -28,10 +30,20 @@ std::optional<Generated> RequestQueue::take(Id id) {
 
 std::unique_ptr<Sequence> RequestQueue::pop(const std::function<bool(const Sequence&)>& may_start) {
   std::lock_guard lock(mutex_);
-  if (waiting_.empty() || !may_start(*waiting_.front())) return nullptr;
-  auto s = std::move(waiting_.front());
-  waiting_.pop_front();
+  const auto rank = [&](const std::unique_ptr<Sequence>& s) {
+    return std::pair(s->r.options.priority, shares_.spent(s->r.options.user));
+  };
+  const auto next = std::ranges::min_element(waiting_, {}, rank);  // the first of equals: the oldest
+  if (next == waiting_.end() || !may_start(**next)) return nullptr;
+  auto s = std::move(*next);
+  waiting_.erase(next);
+  shares_.end_waiting(s->r.options.user);
   return s;
+}
+
+void RequestQueue::charge(const std::string& user, int64_t tokens) {
+  std::lock_guard lock(mutex_);
+  shares_.charge(user, tokens);
 }
 
 std::set<RequestQueue::Id> RequestQueue::take_cancelled() {
@@ -40,6 +52,7 @@ std::set<RequestQueue::Id> RequestQueue::take_cancelled() {
   std::erase_if(waiting_, [&](std::unique_ptr<Sequence>& s) {
     if (!now.contains(s->id)) return false;
     s->out.finish = "cancelled";
+    shares_.end_waiting(s->r.options.user);
     done_.emplace(s->id, std::move(s->out));
     return true;
   });

@@ -39,7 +39,8 @@ struct Sequence {
   std::optional<Speculation> ahead;               // with speculative decoding
   Generated out;
   Clock::time_point started, first_token, ended;
-  bool alone = false;  // a step with it failed: it runs alone until one succeeds
+  int64_t charged = 0;  // generated tokens that its user's share has been charged with
+  bool alone = false;   // a step with it failed: it runs alone until one succeeds
 
   Sequence(Request request, int64_t max_positions)
       : r(std::move(request)),

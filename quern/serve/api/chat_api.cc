@@ -176,6 +176,9 @@ class ChatReply final : public Reply {
   }
 
   void think() {
+    apply_caller(e_.caller, r_.prompt.size(), r_.options);
+    if (const int64_t limit = e_.caller.max_tokens; limit > 0)
+      for (int64_t* tokens : {&r_.plan->beta, &r_.plan->tau, &r_.plan->final}) *tokens = std::min(*tokens, limit);
     if (r_.stream) open_stream();
     if (!r_.plan->seed) r_.plan->seed = r_.options.sampling.seed;
     const double limit = m_.host->limit(r_.seconds);
@@ -183,7 +186,7 @@ class ChatReply final : public Reply {
     bool late = false;
     auto alive = [&] {
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-      late = late || (limit > 0 && took.count() >= limit);
+      late = late || (limit > 0 && took.count() >= limit) || m_.host->ending();
       return !late && !e_.gone();
     };
     const reason::ThinkResult t = m_.host->think({m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options},
@@ -197,6 +200,7 @@ class ChatReply final : public Reply {
                                                         stream_->send(j);
                                                       },
                                                   .id = e_.id});
+    e_.caller.spend(t.prompt_tokens, t.new_tokens);
     if (e_.gone()) return stream_ ? stream_->end() : void();
     std::optional<ApiError> error;
     for (const reason::Candidate& c : t.candidates)

@@ -2,6 +2,7 @@
 #include "quern/serve/api/embeddings_api.h"
 
 #include <bit>
+#include <numeric>
 
 #include "quern/infer/scoring/mean_pooling.h"
 #include "quern/serve/wire/api_error.h"
@@ -105,7 +106,9 @@ EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, Exchange& e) {
   const std::vector<std::vector<int32_t>> inputs = read_inputs(body, m);
   EmbeddedInputs out{.rows = embed_all(m, inputs, e), .tokens = {}};
   for (const std::vector<int32_t>& ids : inputs) out.tokens.push_back(static_cast<int64_t>(ids.size()));
-  for (int64_t n : out.tokens) e.facts.input_tokens += n;
+  const int64_t all = std::accumulate(out.tokens.begin(), out.tokens.end(), int64_t{0});
+  e.facts.input_tokens += all;
+  e.caller.spend(all, 0);
   return out;
 }
 

@@ -157,6 +157,7 @@ void rerank(ServedModel& m, Exchange& e, const Json& body) {
   const bool with_documents = f.boolean("return_documents").value_or(e.request().path != "/v2/rerank");
   PairScorer scorer(m, e, f, "documents", documents.size());
   const std::vector<double> scores = scorer.of(*query, documents);
+  e.caller.spend(scorer.tokens(), 0);
   if (e.gone()) return;
   std::vector<size_t> order(documents.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -190,6 +191,7 @@ void score_pairs(ServedModel& m, Exchange& e, const Json& body) {
     const std::vector<double> one = scorer.of(left[i], {right[i]});
     scores.insert(scores.end(), one.begin(), one.end());
   }
+  e.caller.spend(scorer.tokens(), 0);
   if (e.gone()) return;
   Json j = Json::object(), data = Json::array();
   for (size_t i = 0; i < scores.size(); ++i) {

@@ -31,30 +31,17 @@ std::unique_ptr<ResponseBackend> response_shelf(const std::string& folder) {
   return std::make_unique<ResponseFile>(std::filesystem::path(folder) / "responses.db", kMaxKept);
 }
 
-// As long for every wrong key of the same length.
-bool same_secret(std::string_view a, std::string_view b) {
-  unsigned char different = a.size() != b.size();
-  for (size_t i = 0; i < a.size(); ++i)
-    different |= static_cast<unsigned char>(a[i] ^ b[b.empty() ? 0 : i % b.size()]);
-  return different == 0;
-}
-
-// The API key of a request; empty when it has none.
-std::string_view given_key(const HttpRequest& r) {
-  if (const std::string* key = r.header("x-api-key")) return *key;
-  const std::string* a = r.header("authorization");
-  return a && a->starts_with("Bearer ") ? std::string_view(*a).substr(7) : std::string_view();
-}
-
 }  // namespace
 
 App::App(std::unique_ptr<ModelManager> models, AppOptions options)
-    : models_(std::move(models)),
+    : admission_({.plain = options.api_keys, .file = options.keys_file, .max_requests = options.max_requests}),
+      models_(std::move(models)),
       started_(unix_time()),
       o_(std::move(options)),
       grounding_(o_.grounding),
       sessions_(o_.sessions),
-      responses_(1024, size_t{256} << 20, response_shelf(o_.sessions)) {
+      responses_(1024, size_t{256} << 20, response_shelf(o_.sessions)),
+      live_(std::make_shared<const LiveSettings>(o_.live)) {
   if (!o_.otlp.empty()) exporter_ = std::make_unique<OtlpExporter>(o_.otlp);
   if (!o_.sessions.empty()) batch_runner();  // what an earlier server left open is resumed
 }
@@ -65,30 +52,6 @@ App::~App() = default;
 bool App::matches(const Route& r, const std::string& path) {
   const std::string_view p = r.path;
   return path == p || (p.size() > 1 && p.ends_with('/') && path.size() > p.size() && path.starts_with(p));
-}
-
-bool App::allowed(const HttpRequest& r) const {
-  if (o_.api_keys.empty()) return true;
-  const std::string_view given = given_key(r);
-  bool ok = false;
-  for (const std::string& key : o_.api_keys) ok = same_secret(given, key) || ok;
-  return ok;
-}
-
-// CORS. Clients of the two APIs send headers of their own (x-stainless-…, anthropic-version): what a page asks for it
-// gets, unless the server was told which.
-void App::add_cors_headers(Exchange& e) const {
-  if (o_.allow_origins.empty()) return;
-  const std::string *origin = e.request().header("origin"),
-                    *wanted = e.request().header("access-control-request-headers");
-  const bool all = std::ranges::find(o_.allow_origins, "*") != o_.allow_origins.end();
-  if (!all) e.header("vary", "origin");
-  if (!all && (!origin || std::ranges::find(o_.allow_origins, *origin) == o_.allow_origins.end())) return;
-  const std::string otherwise = wanted ? *wanted : "authorization, content-type, x-api-key";
-  e.header("access-control-allow-origin", all ? "*" : *origin);
-  e.header("access-control-allow-headers", o_.allow_headers.empty() ? otherwise : o_.allow_headers);
-  e.header("access-control-expose-headers", "x-request-id, request-id, retry-after");
-  e.header("access-control-allow-methods", o_.allow_methods);
 }
 
 // The page's addresses are relative, so its own has to end in '/'.
@@ -113,7 +76,7 @@ void App::handle(Exchange& e) {
   const std::string path = e.request().path;  // with the prefix, for the log
   e.header("x-request-id", id), e.header("request-id", id);
   add_cors_headers(e);
-  const int64_t beside = running_++;
+  ++running_;
   e.facts.keep_output = exporter_ && o_.otlp_content;
   auto refuse = [&](const ApiError& x) {
     if (e.status() != 0) return;
@@ -123,13 +86,7 @@ void App::handle(Exchange& e) {
     e.answer(x.status, "application/json", body.dump());
   };
   try {
-    const bool inside = enter(e);  // first, so that refusals know whose path it is
-    if (beside >= o_.max_requests) {
-      e.header("retry-after", "2");
-      throw ApiError(429, "rate_limit_error", "too_many_requests",
-                     fmt::format("{} requests are running, the maximum of this server; try again", beside));
-    }
-    if (inside) dispatch(e);
+    if (enter(e)) dispatch(e);
   } catch (const ApiError& x) {
     refuse(x);
   } catch (const Error& x) {
@@ -149,6 +106,7 @@ void App::handle(Exchange& e) {
   Json j = Json::object();
   j.set("time", unix_time()), j.set("id", id), j.set("method", e.request().method), j.set("path", path);
   j.set("status", e.status()), j.set("gone", e.gone());
+  if (!e.caller.user.empty()) j.set("user", e.caller.user);
   j.set("ms", 1e3 * watch.seconds());
   fmt::print(stderr, "{}\n", j.dump());
 }
@@ -169,10 +127,13 @@ void App::dispatch(Exchange& e) {
     throw ApiError(405, "invalid_request_error", "", fmt::format("{} {}: expected {}", r.method, r.path, other));
   }
   if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
-  if (!found->open && !allowed(r))
-    throw ApiError(
-        401, "authentication_error", "invalid_api_key",
-        given_key(r).empty() ? "an API key is required: Authorization: Bearer KEY" : "the API key is wrong");
+  if (found->open) return (this->*found->serve)(e);
+  refuse_when_busy(e);
+  admission_.identify(e);
+  if (method == "GET") return (this->*found->serve)(e);
+  const Working counted(working_);
+  refuse_when_stopping(e);
+  const Admission::Pass pass = admission_.admit(e);
   (this->*found->serve)(e);
 }
 
@@ -184,6 +145,8 @@ Json App::read_body(Exchange& e) const {
     throw ApiError(x.what());
   }
   if (!j.is_object()) throw ApiError("the request's body: expected a JSON object");
+  admission_.name_user(e, j);
+  allow_model(e.caller, j);
   return j;
 }
 
@@ -192,7 +155,7 @@ std::string App::model_name(const Json& body, std::string* plan) const {
   const Json* name = body.find("model");
   if (!name || name->is_null()) return ids[0];
   if (!name->is_string()) bad_field("model", "expected a string");
-  const std::string& wanted = name->as_string();
+  const std::string wanted = live()->model(name->as_string());
   for (const std::string& id : ids)
     if (id == wanted) return id;
   for (const std::string& id : ids)
@@ -321,31 +284,11 @@ void App::post_session(Exchange& e) {
     name.resize(name.size() - kRestore.size());
     if (const Json* model = body.find("model"); !model || model->is_null())
       body.set("model", sessions_.model_of(name));
+    allow_model(e.caller, body);
     return e.answer(200, "application/json", sessions_.restore(name, *language_model_for(body)).dump());
   }
   const Json saved = sessions_.save(name, *model_with_room(body), body, e);
   if (!saved.is_null()) e.answer(200, "application/json", saved.dump());
-}
-
-void App::models(Exchange& e) {
-  auto one = [&](const std::string& id) {
-    const auto m = models_->loaded(id);
-    Json j = Json::object();
-    j.set("id", id), j.set("object", "model"), j.set("created", m ? m->created : started_);
-    j.set("owned_by", "quern"), j.set("loaded", m != nullptr);
-    if (m) j.set("family", m->family()), j.set("context_length", m->max_tokens());
-    return j;
-  };
-  constexpr std::string_view kBelow = "/v1/models/";
-  if (e.request().path.starts_with(kBelow)) {
-    Json name = Json::object();
-    name.set("model", e.request().path.substr(kBelow.size()));
-    return e.answer(200, "application/json", one(model_name(name)).dump());
-  }
-  Json j = Json::object(), list = Json::array();
-  for (const std::string& id : models_->ids()) list.push(one(id));
-  j.set("object", "list"), j.set("data", std::move(list));
-  e.answer(200, "application/json", j.dump());
 }
 
 void App::adapters(Exchange& e) { e.answer(200, "application/json", list_adapters(*models_, o_.adapters).dump()); }
@@ -376,8 +319,6 @@ void App::show_web_ui(Exchange& e) {
   e.header("cache-control", "no-cache");
   e.answer(200, "text/html; charset=utf-8", std::string(page()));
 }
-
-void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\"ok\"}"); }
 
 void App::version(Exchange& e) {
   Json j = Json::object();

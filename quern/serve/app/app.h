@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "quern/serve/api/adapters_api.h"
+#include "quern/serve/app/live_settings.h"
 #include "quern/serve/batch/batch_runner.h"
 #include "quern/serve/chat/grounding.h"
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/keep/response_store.h"
 #include "quern/serve/keep/session_files.h"
+#include "quern/serve/limits/admission.h"
 #include "quern/serve/models/model_manager.h"
 #include "quern/serve/models/served_model.h"
 #include "quern/serve/ollama/ollama_reply.h"
@@ -22,19 +24,18 @@
 namespace quern::serve {
 
 struct AppOptions {
-  std::vector<std::string> api_keys = {};       // empty: anybody who reaches the port
-  std::vector<std::string> allow_origins = {};  // of CORS, "*" for all; empty: pages of other origins may not call
-  std::string allow_methods = "GET, POST, DELETE, OPTIONS";  // of these pages
-  std::string allow_headers = {};                            // empty: those they ask for
-  std::string prefix = {};                                   // "/llm": everything lies below it
-  int64_t max_requests = 256;                                // in work at once; more get 429
-  GroundingOptions grounding{};                              // memory of conversations, documents
-  AdapterOptions adapters{};                                 // what may be loaded while it runs
-  std::string sessions{};     // a folder for saved sessions and stored responses; empty: none
-  bool slots_text = false;    // /slots may show what is said to whom asks for it
-  std::string otlp{};         // a collector that takes traces over OTLP/HTTP; empty: none
-  bool otlp_content = false;  // with prompts and answers
-  bool log = true;            // a line of JSON a request, to stderr; never what was said
+  std::vector<std::string> api_keys = {};  // without limits; no key of either kind: anybody who reaches the port
+  std::string keys_file = {};              // keys with limits (serve/limits/client_key.h); empty: none
+  LiveSettings live = {};                  // at first
+  std::string prefix = {};                 // "/llm": everything lies below it
+  int64_t max_requests = 256;              // in work at once; more get 429
+  GroundingOptions grounding{};            // memory of conversations, documents
+  AdapterOptions adapters{};               // what may be loaded while it runs
+  std::string sessions{};                  // a folder for saved sessions and stored responses; empty: none
+  bool slots_text = false;                 // /slots may show what is said to whom asks for it
+  std::string otlp{};                      // a collector that takes traces over OTLP/HTTP; empty: none
+  bool otlp_content = false;               // with prompts and answers
+  bool log = true;                         // a line of JSON a request, to stderr; never what was said
 };
 
 class App {
@@ -43,6 +44,16 @@ class App {
   App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options);
   ~App();
   void handle(Exchange& e);
+
+  void configure(LiveSettings settings);                // from the next request on
+  size_t reload_keys() { return admission_.reload(); }  // throws Error, and all stays as it was; how many there are
+  ModelManager& manager() { return *models_; }
+  // Stopping: drain() makes it unready and refuses new work with 503, end_requests() ends what still runs with what it
+  // has; lines of batches are left for the next server. busy(): requests that are being worked on, those that only read
+  // left out.
+  void drain();
+  void end_requests();
+  int64_t busy() const { return working_; }
 
   struct Route {
     const char *method, *path;  // a path that ends in '/': whatever lies below it
@@ -60,7 +71,12 @@ class App {
   void dispatch(Exchange& e);
   void measure(Exchange& e, const std::string& path, double seconds);  // after its answer
   bool requests_wait() const;                                          // in the queue of a model
-  bool allowed(const HttpRequest& r) const;
+  std::shared_ptr<const LiveSettings> live() const;
+  static bool may_use(const Caller& caller, std::string_view model);
+  void allow_model(const Caller& caller, Json& body) const;  // or 403
+  void refuse_when_busy(Exchange& e) const;                  // with 429
+  void refuse_when_stopping(Exchange& e) const;              // with 503
+  std::vector<std::string> unready() const;                  // reasons; none: it is ready
   // The model a body names, and the plan its name carries ("name:mrsa").
   std::string model_name(const Json& body, std::string* plan = nullptr) const;
   std::shared_ptr<ServedModel> model_for(const Json& body, std::string* plan = nullptr);
@@ -93,6 +109,8 @@ class App {
   void apply_template(Exchange& e);
   void show_web_ui(Exchange& e);
   void health(Exchange& e);
+  void ready(Exchange& e);
+  void usage(Exchange& e);
   void props(Exchange& e);
   void version(Exchange& e);
   void metrics(Exchange& e);
@@ -123,14 +141,25 @@ class App {
   void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
   BatchRunner& batch_runner();     // made when it is first needed
 
+  struct Working {  // counts one while it lives
+    explicit Working(std::atomic<int64_t>& n) : count(n) { ++count; }
+    ~Working() { --count; }
+    Working(const Working&) = delete;
+    Working& operator=(const Working&) = delete;
+    std::atomic<int64_t>& count;
+  };
+
+  Admission admission_;  // before the models, whose engines tell it what is spent
   std::unique_ptr<ModelManager> models_;
   int64_t started_;
   AppOptions o_;
   Grounding grounding_;
   SessionFiles sessions_;
   ResponseStore responses_;
-  std::atomic<int64_t> running_ = 0;
+  std::atomic<int64_t> running_ = 0, working_ = 0;
+  std::atomic<bool> draining_ = false;
   mutable std::mutex mutex_;
+  std::shared_ptr<const LiveSettings> live_;
   std::map<std::pair<std::string, int>, int64_t> answered_;  // path and status → count
   GenAiMetrics generation_;
   std::unique_ptr<OtlpExporter> exporter_;  // of traces; null: none

@@ -7,6 +7,7 @@
 namespace quern::serve {
 namespace {
 
+constexpr int64_t kBatchPriority = 1000;
 constexpr const char *kFiles = "/v1/files/", *kBatches = "/v1/batches/";
 
 // What a path has after `prefix`, and without `ending`, which is cut off it; false where it does not end so.
@@ -58,8 +59,9 @@ BatchRunner& App::batch_runner() {
   return *batches_;
 }
 
-// Without keys, a log line and the limits of clients, which a batch has been let in by.
+// Without keys, a log line and the limits of clients, which a batch has been let in by. Requests of clients go first.
 void App::serve_inside(Exchange& e) {
+  e.caller.user = "batch", e.caller.lowest_priority = kBatchPriority;
   try {
     for (const Route& r : routes())
       if (r.method == e.request().method && matches(r, e.request().path)) return (this->*r.serve)(e);
@@ -109,7 +111,14 @@ void App::delete_file(Exchange& e) {
   send_json(e, j);
 }
 
-void App::post_batch(Exchange& e) { send_json(e, batch_runner().create(read_body(e))); }
+void App::post_batch(Exchange& e) {
+  if (e.caller.limited)
+    throw ApiError(
+        403, "permission_error", "",
+        fmt::format("API key '{}' has limits, which the lines of a batch would not follow: send them one by one",
+                    e.caller.user));
+  send_json(e, batch_runner().create(read_body(e)));
+}
 void App::batches(Exchange& e) { send_json(e, batch_runner().list(read_page(e, 100))); }
 void App::batch(Exchange& e) { send_json(e, batch_runner().get(id_in(e, kBatches))); }
 

@@ -70,6 +70,7 @@ void App::metrics(Exchange& e) {
     whole("otlp_spans_exported_total", "counter", "spans that the collector took", spans.exported);
     whole("otlp_spans_dropped_total", "counter", "spans that it did not take", spans.dropped);
   }
+  admission_.add_metrics(s);
   e.answer(200, "text/plain; version=0.0.4", s + generation_.text());
 }
 

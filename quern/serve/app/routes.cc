@@ -32,6 +32,9 @@ const std::vector<App::Route>& App::routes() {
       {"GET", "/openapi.json", &App::openapi, about::kOpenApi, true},
       {"GET", "/health", &App::health, about::kHealth, true},
       {"GET", "/v1/health", &App::health, about::kHealth, true},
+      {"GET", "/ready", &App::ready, about::kReady, true},
+      {"GET", "/health/ready", &App::ready, about::kReady, true},
+      {"GET", "/v1/usage", &App::usage, about::kUsage},
       {"GET", "/version", &App::version, about::kVersion, true},
       {"GET", "/props", &App::props, about::kProps},
       {"GET", "/metrics", &App::metrics, about::kMetrics},
@@ -79,9 +82,9 @@ const std::vector<App::Route>& App::routes() {
 Json App::openapi_json(const AppOptions& options) {
   std::vector<DescribedRoute> described;
   for (const Route& r : routes()) described.push_back({r.method, r.path, r.about ? r.about : "", r.open});
-  return openapi_document(
-      described,
-      {.version = std::string(quern::version()), .prefix = options.prefix, .needs_key = !options.api_keys.empty()});
+  return openapi_document(described, {.version = std::string(quern::version()),
+                                      .prefix = options.prefix,
+                                      .needs_key = !options.api_keys.empty() || !options.keys_file.empty()});
 }
 
 void App::openapi(Exchange& e) { e.answer(200, "application/json", openapi_json(o_).dump()); }

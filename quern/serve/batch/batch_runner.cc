@@ -53,13 +53,15 @@ BatchRunner::BatchRunner(const fs::path& folder, BatchHooks hooks)
   for (int i = 0; i < kLines; ++i) workers_.emplace_back([this, i](const std::stop_token& s) { work(s, i); });
 }
 
+void BatchRunner::stop() {
+  std::lock_guard lock(mutex_);
+  stopping_ = true;
+  for (const Shared& b : batches_)
+    for (MemoryExchange* e : b->exchanges) e->cancel();
+}
+
 BatchRunner::~BatchRunner() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-    for (const Shared& b : batches_)
-      for (MemoryExchange* e : b->exchanges) e->cancel();
-  }
+  stop();
   for (std::jthread& w : workers_) w.request_stop();
   changed_.notify_all();
   workers_.clear();

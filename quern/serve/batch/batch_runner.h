@@ -31,6 +31,7 @@ class BatchRunner {
   static constexpr int kLines = 4;
   BatchRunner(const std::filesystem::path& folder, BatchHooks hooks);  // folder empty: one that ends with the server
   ~BatchRunner();
+  void stop();  // begins nothing more, and gives up the lines that run: the next server runs them
 
   FileStore& files() { return files_; }
   Json create(const Json& body);

@@ -14,6 +14,19 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
+void apply_caller(const Caller& caller, size_t prompt, infer::GenerateOptions& options) {
+  options.user = caller.user;
+  options.priority = std::max(options.priority, caller.lowest_priority);
+  if (caller.max_tokens > 0) options.max_tokens = std::min(options.max_tokens, caller.max_tokens);
+  if (caller.max_context <= 0) return;
+  const auto used = static_cast<int64_t>(prompt);
+  if (used >= caller.max_context)
+    throw ApiError(
+        400, "invalid_request_error", "context_length_exceeded",
+        fmt::format("the context of this API key is {} tokens; the prompt has {}", caller.max_context, used));
+  options.max_tokens = std::min(options.max_tokens, caller.max_context - used);
+}
+
 RequestStreams::RequestStreams(EngineHost& host, Exchange& e, std::chrono::milliseconds keep_alive)
     : host_(host), exchange_(e), keep_alive_(keep_alive), notifier_(std::make_shared<Notifier>()) {
   e.when_gone([notifier = notifier_] { notifier->close(); });
@@ -26,10 +39,15 @@ RequestStreams::~RequestStreams() {
 
 std::shared_ptr<GenerationStream> RequestStreams::add(infer::Request r, SubmitOptions how) {
   how.notifier = notifier_, how.id = exchange_.id;
+  const Caller& caller = exchange_.caller;
+  apply_caller(caller, r.prompt.size(), r.options);
   if (r.prompt != counted_prompt_) {
     exchange_.facts.input_tokens += static_cast<int64_t>(r.prompt.size());
+    caller.spend(static_cast<int64_t>(r.prompt.size()), 0);
     counted_prompt_ = r.prompt;
   }
+  if (caller.on_spent)
+    how.on_end = [caller](const infer::Generated& g) { caller.spend(0, static_cast<int64_t>(g.tokens.size())); };
   return answers_.emplace_back(host_.submit(std::move(r), std::move(how)));
 }
 

@@ -12,6 +12,10 @@ namespace quern::serve {
 
 class EventStream;
 
+// The options of a request with this prompt as its caller may have them: user, priority, max_tokens. Throws ApiError when the
+// prompt is longer than the caller's context.
+void apply_caller(const Caller& caller, size_t prompt, infer::GenerateOptions& options);
+
 class RequestStreams {
  public:
   // keep_alive: silence after which a stream sends a comment.
@@ -20,7 +24,7 @@ class RequestStreams {
   RequestStreams(const RequestStreams&) = delete;
   RequestStreams& operator=(const RequestStreams&) = delete;
 
-  std::shared_ptr<GenerationStream> add(infer::Request r, SubmitOptions how);
+  std::shared_ptr<GenerationStream> add(infer::Request r, SubmitOptions how);  // as far as its caller may
   struct StreamCallbacks {
     std::function<void(size_t answer, const TextDelta& piece)> piece = {};
     std::function<void(size_t answer)> done = {};

@@ -53,6 +53,13 @@ const char kWebUi[] = R"json({"tag": "server", "summary": "the web UI", "answer_
 "answer": {"type": "string"}})json";
 const char kHealth[] = R"json({"tag": "server", "summary": "whether the server is alive",
 "answer": {"type": "object", "required": ["status"], "properties": {"status": {"const": "ok"}}}})json";
+const char kReady[] = R"json({"tag": "server", "summary": "whether a request would be taken now", "needs": ["ready"],
+"answer": {"type": "object", "required": ["status", "reasons"], "properties": {
+  "status": {"const": "ready"}, "reasons": {"type": "array", "items": {"type": "string"}}}}})json";
+const char kUsage[] =
+    R"json({"tag": "server", "summary": "what the caller's API key has used, or every key for an admin",
+"answer": {"type": "object", "required": ["object", "data"], "properties": {
+  "object": {"const": "list"}, "data": {"type": "array", "items": {"type": "object", "required": ["name", "today", "since_start"]}}}}})json";
 const char kVersion[] = R"json({"tag": "server", "summary": "the version of the program",
 "answer": {"type": "object", "required": ["version"], "properties": {"version": {"type": "string"}}}})json";
 const char kOpenApi[] = R"json({"tag": "server", "summary": "this document",

@@ -18,6 +18,8 @@ constexpr const char* kComponents = R"json({
       "type": {"type": "string"}, "message": {"type": "string"}}}}}]},
 "OllamaError": {"anyOf": [{"$ref": "#/components/schemas/Error"}, {
   "type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}]},
+"Unready": {"type": "object", "required": ["status", "reasons"], "properties": {
+  "status": {"const": "unready"}, "reasons": {"type": "array", "items": {"type": "string"}}}},
 "Deleted": {"type": "object", "required": ["deleted"], "properties": {
   "id": {"type": "string"}, "name": {"type": "string"}, "object": {"type": "string"}, "deleted": {"const": true}}},
 "ModelName": {"type": ["string", "null"],

@@ -17,6 +17,7 @@ constexpr Failure kFailures[] = {
     {"any", "400", "the request is not valid: `param` names the field"},
     {"key", "401", "an API key is required, or the key is wrong"},
     {"rights", "403", "this server was started without the permission that this needs"},
+    {"body", "403", "the API key may not use this model, or not this endpoint"},
     {"model", "404", "no such model"},
     {"id", "404", "there is nothing of this name or id"},
     {"any", "408", "the request did not arrive in time", ""},
@@ -28,6 +29,7 @@ constexpr Failure kFailures[] = {
     {"any", "500", "a fault of the server"},
     {"any", "501", "a transfer encoding that this server does not know", "Error"},
     {"any", "503", "too many connections, a model that does not fit into memory, or a server that stops"},
+    {"ready", "503", "why it is not ready", "Unready"},
     {"run", "504", "the request timed out before its first token"},
     {"any", "505", "a version of HTTP that this server does not speak", "Error"},
     {"disk", "507", "the disk is full, or the limit for stored files is reached"},
@@ -230,6 +232,7 @@ Json generation_schemas() {
   Json all = Json::object();
   for (const SettingInfo& s : list_settings(infer::GenerateOptions()))
     if (s.setting.in_request) all.set(s.name, type_schema(s));
+  all.set("priority", Json::parse(R"({"type": ["integer", "null"], "minimum": -1000000, "maximum": 1000000})"));
   return all;
 }
 

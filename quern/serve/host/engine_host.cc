@@ -62,7 +62,7 @@ std::shared_ptr<GenerationStream> EngineHost::submit(infer::Request r, SubmitOpt
   };
   std::list<InFlight> row;  // before the engine knows of it: its first forward finds it in the list
   row.push_back({kComing, weak, limit(how.seconds), Clock::now(),
-                 InFlightRequest(std::move(how.id), r.prompt, r.options.max_tokens)});
+                 InFlightRequest(std::move(how.id), r.prompt, r.options.max_tokens), std::move(how.on_end)});
   const auto mine = row.begin();
   {
     std::lock_guard lock(mutex_);
@@ -117,18 +117,27 @@ void EngineHost::deliver(Clock::duration step) {
   std::erase_if(in_flight_, [&](InFlight& l) {
     if (l.id == kComing) return false;
     auto answer = l.answer.lock();
-    l.late = l.late || (l.seconds > 0 && since(l.since) >= l.seconds);
+    l.late = l.late || ending_ || (l.seconds > 0 && since(l.since) >= l.seconds);
     if (!answer || !answer->live() || l.late) engine_.cancel(l.id);
     auto g = engine_.take(l.id);
     if (!g) {
       if (answer) answer->after_step(step);
       return false;
     }
-    if (l.late && g->finish == "cancelled") g->finish = "timeout";
+    if (l.late && g->finish == "cancelled") {
+      g->finish = "timeout";
+      if (ending_) g->error = "the server is stopping";
+    }
     counts_.add(*g);
+    if (l.on_end) l.on_end(*g);
     if (answer) answer->end(std::move(*g));
     return true;
   });
+}
+
+void EngineHost::end_all() {
+  ending_ = true;
+  nudge();
 }
 
 void EngineHost::between_steps(const std::function<void(models::Model&, infer::PrefixCache&)>& job) {

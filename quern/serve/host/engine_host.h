@@ -2,6 +2,7 @@
 // GenerationStream as soon as it is certain. Releasing the stream cancels the rest, so that a disconnected client
 // costs no further step.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -31,6 +32,7 @@ struct SubmitOptions {                      // options of a submission beyond th
   bool streams = true;                      // deliver deltas as they come; else all when it is done
   bool each_token = false;                  // deltas are single tokens, as logprobs and tool calls need
   std::shared_ptr<Notifier> notifier = {};  // notified of news; null: one of its own
+  std::function<void(const infer::Generated&)> on_end = {};  // on the engine's thread, before the stream ends
 };
 
 struct ThinkWatch {             // of a request with a thinking plan
@@ -58,6 +60,10 @@ class EngineHost {
   // it has. Exceptions pass through.
   void between_steps(const std::function<void(models::Model&, infer::PrefixCache&)>& job);
   HostCounts counts() const;
+  // From now on every request, running or new, ends with what it has, as after a timeout; one without a token fails with
+  // an error that says that the server stops.
+  void end_all();
+  bool ending() const { return ending_; }
 
  private:
   struct InFlight {
@@ -66,6 +72,7 @@ class EngineHost {
     double seconds;  // 0 = no timeout
     std::chrono::steady_clock::time_point since;
     InFlightRequest request;
+    std::function<void(const infer::Generated&)> on_end;
     bool late = false;
   };
   void on_forward(std::span<const int32_t> ids, int64_t at, ForwardTime time);
@@ -81,6 +88,7 @@ class EngineHost {
   mutable std::mutex mutex_;
   std::condition_variable work_, stepped_;
   bool woken_ = false;
+  std::atomic<bool> ending_ = false;
   std::list<InFlight> in_flight_;
   InFlightPlans plans_;
   JobQueue jobs_;

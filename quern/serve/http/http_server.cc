@@ -36,6 +36,7 @@ Clock::time_point in(double seconds) {
 
 struct Connection {
   int fd;
+  std::unique_ptr<Transport> bytes;
   uint32_t serial;  // numbers of descriptors are used again, this one is not
   HttpParser parser;
   Clock::time_point deadline;
@@ -52,8 +53,12 @@ struct Connection {
     if (gone && then) return then();
     then_ = std::move(then);
   }
-  Connection(int f, uint32_t s, HttpLimits limits) : fd(f), serial(s), parser(limits) {}
-  ~Connection() { ::close(fd); }
+  Connection(int f, uint32_t s, const HttpServerOptions& o)
+      : fd(f), bytes(o.tls ? o.tls->accept(f) : plain_transport(f)), serial(s), parser(o.limits) {}
+  ~Connection() {
+    bytes.reset();
+    ::close(fd);
+  }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -66,15 +71,15 @@ using Shared = std::shared_ptr<Connection>;
 // All of it, or false. The socket does not block; a client that takes nothing for `seconds` is given up.
 bool send_all(Connection& c, std::string_view data, double seconds) {
   while (!data.empty() && !c.gone) {
-    const ssize_t n = ::send(c.fd, data.data(), data.size(), MSG_NOSIGNAL);
+    const ssize_t n = c.bytes->write(data.data(), data.size());
     if (n > 0) {
       data.remove_prefix(static_cast<size_t>(n));
       continue;
     }
     if (n < 0 && errno == EINTR) continue;
-    pollfd p{.fd = c.fd, .events = POLLOUT, .revents = 0};
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && ::poll(&p, 1, static_cast<int>(seconds * 1000)) > 0)
-      continue;
+    const bool later = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    pollfd p{.fd = c.fd, .events = c.bytes->write_waits_for(), .revents = 0};
+    if (later && ::poll(&p, 1, static_cast<int>(seconds * 1000)) > 0) continue;
     c.leave();
   }
   return !c.gone;
@@ -133,6 +138,7 @@ struct HttpServer::Impl {
   Listener door;
   int listener = -1, poller = -1, notifier = -1;
   std::atomic<bool> stopping = false;
+  std::atomic<Clock::rep> went_round = Clock::now().time_since_epoch().count();
   uint32_t serials = 0;
   std::map<int, Shared> connections;  // the reading thread's own
   int parting = 0;                    // of these
@@ -184,8 +190,8 @@ struct HttpServer::Impl {
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       Shared c;
       try {
-        c = std::make_shared<Connection>(fd, ++serials, o.limits);
-      } catch (const std::bad_alloc&) {
+        c = std::make_shared<Connection>(fd, ++serials, o);
+      } catch (const std::exception&) {  // no memory
         ::close(fd);
         return;
       }
@@ -194,6 +200,10 @@ struct HttpServer::Impl {
       connections[fd] = c;
       watch(fd, c->serial, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD);
       if (!full) continue;
+      if (!c->bytes->open()) {
+        drop(c);
+        continue;
+      }
       send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, KeepAlive::no), 1);
       part(c);
     }
@@ -204,6 +214,7 @@ struct HttpServer::Impl {
   // long.
   void part(const Shared& c) {
     if (c->gone || parting >= kMaxParting) return drop(c);
+    c->bytes->end();
     ::shutdown(c->fd, SHUT_WR);
     c->parting = true, c->busy = false, ++parting;
     c->deadline = in(o.parting_seconds);
@@ -220,7 +231,7 @@ struct HttpServer::Impl {
   void readable(const Shared& c) {
     char buffer[16 << 10];
     for (int round = 0; round < 64; ++round) {  // then others have their turn
-      const ssize_t n = ::recv(c->fd, buffer, sizeof buffer, 0);
+      const ssize_t n = c->parting ? ::recv(c->fd, buffer, sizeof buffer, 0) : c->bytes->read(buffer, sizeof buffer);
       if (n == 0) return drop(c);
       if (n < 0) {
         if (errno == EINTR) continue;
@@ -358,6 +369,7 @@ struct HttpServer::Impl {
     std::vector<epoll_event> events(256);
     auto next_sweep = in(0.25);
     while (!stopping) {
+      went_round = Clock::now().time_since_epoch().count();
       const int n = ::epoll_wait(poller, events.data(), static_cast<int>(events.size()), 250);
       for (int i = 0; i < n; ++i) {
         const uint64_t whose = events[static_cast<size_t>(i)].data.u64;
@@ -379,6 +391,9 @@ HttpServer::HttpServer(HttpServerOptions options, Handler handler)
 HttpServer::~HttpServer() = default;
 int HttpServer::port() const { return impl_->door.port(); }
 void HttpServer::run() { impl_->run(); }
+double HttpServer::silent_seconds() const {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch() - Clock::duration(impl_->went_round)).count();
+}
 void HttpServer::stop() {
   impl_->stopping = true;
   impl_->notify();

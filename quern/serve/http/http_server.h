@@ -7,8 +7,10 @@
 #include <memory>
 #include <string>
 
+#include "quern/serve/http/caller.h"
 #include "quern/serve/http/http_message.h"
 #include "quern/serve/http/request_facts.h"
+#include "quern/serve/http/tls.h"
 
 namespace quern::serve {
 
@@ -27,13 +29,15 @@ class Exchange {  // one request and its answer; used by one worker
   virtual void end() = 0;
   virtual int status() const = 0;  // of the answer; 0 before there is one
   RequestFacts facts;              // for metrics and traces
+  Caller caller;                   // who asks, once the routes know
   std::string id;                  // what the log, the answer and the list of slots call it
 };
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
-  int port = 8080;             // 0: any free one
-  std::string unix_path = {};  // instead of host and port: a socket of this name, for its owner alone
+  int port = 8080;                      // 0: any free one
+  std::string unix_path = {};           // instead of host and port: a socket of this name, for its owner alone
+  std::shared_ptr<TlsServer> tls = {};  // null: connections are not encrypted
   HttpLimits limits = {};
   int connections = 1024, workers = 256;
   double header_seconds = 10, body_seconds = 60, idle_seconds = 60, write_seconds = 30;
@@ -48,6 +52,7 @@ class HttpServer {
   int port() const;                                        // 0: it listens at a name
   void run();                                              // until stop()
   void stop();                                             // may be called from anywhere, a signal handler too
+  double silent_seconds() const;                           // since the reading thread went round its loop
 
  private:
   struct Impl;

@@ -171,6 +171,7 @@ infer::GenerateOptions read_generation(const Fields& f, const models::Generation
   sampling.top_k = std::max<int64_t>(0, sampling.top_k);  // -1 is off to some clients
   if (sampling.dry.on()) sampling.dry.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
   if (const Json* ahead = f.find("speculative")) o.speculate = read_speculation(*ahead);
+  o.priority = f.integer("priority", -kMaxPriority, kMaxPriority).value_or(0);
   o.stop_ids = g.eos_token_id;
   if (f.boolean("ignore_eos").value_or(false)) o.stop_ids.clear();
   infer::check(sampling);

@@ -28,6 +28,8 @@ class Fields {
   const Json& body_;
 };
 
+inline constexpr int64_t kMaxPriority = 1'000'000;  // and as far below 0
+
 double read_timeout(const Fields& f);  // seconds a request may take; 0: it does not say
 
 // Everything but the token budget. Fields win over the model's generation_config.json, which wins over temperature 1.

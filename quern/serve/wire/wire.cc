@@ -63,6 +63,7 @@ bool too_late(const infer::Generated& g) { return g.finish == "timeout" && g.tok
 
 std::optional<ApiError> failure_of(const infer::Generated& g) {
   if (g.finish == "error") return ApiError(500, "server_error", "", g.error);
+  if (too_late(g) && !g.error.empty()) return ApiError(503, "server_error", "stopping", g.error + "; try again");
   if (too_late(g)) return ApiError(504, "server_error", "timeout", "the request timed out before its first token");
   return std::nullopt;
 }

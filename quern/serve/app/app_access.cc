@@ -1,0 +1,152 @@
+// What an App decides about a request besides its route: CORS, which models its caller may use, and whether the server still
+// takes work.
+#include <algorithm>
+
+#include "quern/serve/app/app.h"
+#include "quern/serve/wire/api_error.h"
+
+namespace quern::serve {
+namespace {
+
+constexpr const char* kExposed =
+    "x-request-id, request-id, retry-after, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, "
+    "x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens";
+
+// A model's name without a thinking plan behind it.
+std::string_view without_plan(std::string_view name) { return name.substr(0, name.find(':')); }
+
+}  // namespace
+
+std::shared_ptr<const LiveSettings> App::live() const {
+  std::lock_guard lock(mutex_);
+  return live_;
+}
+
+void App::configure(LiveSettings settings) {
+  auto fresh = std::make_shared<const LiveSettings>(std::move(settings));
+  std::lock_guard lock(mutex_);
+  live_ = std::move(fresh);
+}
+
+// CORS. Clients of the two APIs send headers of their own (x-stainless-…, anthropic-version): what a page asks for it
+// gets, unless the server was told which.
+void App::add_cors_headers(Exchange& e) const {
+  const auto live = this->live();
+  if (live->cors.empty()) return;
+  const std::string *origin = e.request().header("origin"),
+                    *wanted = e.request().header("access-control-request-headers");
+  const bool all = std::ranges::find(live->cors, "*") != live->cors.end();
+  if (!all) e.header("vary", "origin");
+  if (!all && (!origin || std::ranges::find(live->cors, *origin) == live->cors.end())) return;
+  const std::string otherwise = wanted ? *wanted : "authorization, content-type, x-api-key";
+  e.header("access-control-allow-origin", all ? "*" : *origin);
+  e.header("access-control-allow-headers", live->cors_headers.empty() ? otherwise : live->cors_headers);
+  e.header("access-control-expose-headers", kExposed);
+  e.header("access-control-allow-methods", live->cors_methods);
+}
+
+bool App::may_use(const Caller& caller, std::string_view model) {
+  return caller.models.empty() || std::ranges::find(caller.models, model) != caller.models.end() ||
+         std::ranges::find(caller.models, without_plan(model)) != caller.models.end();
+}
+
+// A body that names no model gets the first that its caller may use.
+void App::allow_model(const Caller& caller, Json& body) const {
+  if (caller.models.empty()) return;
+  const Json* name = body.find("model");
+  if (!name || name->is_null()) {
+    const std::vector<std::string> ids = models_->ids();
+    const auto first = std::ranges::find_if(ids, [&](const std::string& id) { return may_use(caller, id); });
+    body.set("model", first == ids.end() ? caller.models[0] : *first);
+    return;
+  }
+  if (!name->is_string() || may_use(caller, name->as_string()) || may_use(caller, live()->model(name->as_string())))
+    return;
+  ApiError x(403, "permission_error", "model_not_allowed",
+             fmt::format("the API key '{}' may not use model '{}'; it may use: {}", caller.user, name->as_string(),
+                         fmt::join(caller.models, ", ")));
+  x.param = "model";
+  throw x;
+}
+
+void App::refuse_when_busy(Exchange& e) const {
+  const int64_t beside = running_ - 1;
+  if (beside < o_.max_requests) return;
+  e.header("retry-after", "2");
+  throw ApiError(429, "rate_limit_error", "too_many_requests",
+                 fmt::format("{} requests are running, the maximum of this server; try again", beside));
+}
+
+void App::refuse_when_stopping(Exchange& e) const {
+  if (!draining_) return;
+  e.header("retry-after", "5");
+  throw ApiError(503, "server_error", "stopping", "the server is stopping and takes no more requests; try again");
+}
+
+void App::drain() { draining_ = true; }
+
+void App::end_requests() {
+  {
+    std::lock_guard lock(mutex_);
+    if (batches_) batches_->stop();
+  }
+  for (const std::string& id : models_->ids())
+    if (const auto m = models_->loaded(id); m && m->host) m->host->end_all();
+}
+
+std::vector<std::string> App::unready() const {
+  std::vector<std::string> why;
+  if (draining_) why.emplace_back("the server is stopping");
+  if (running_ >= o_.max_requests)
+    why.push_back(fmt::format("{} requests are running, the maximum", running_.load()));
+  for (const std::string& id : models_->ids())
+    if (const auto m = models_->loaded(id); m && m->host && !m->base && m->host->full())
+      why.push_back(fmt::format("the queue of model {} is full", id));
+  return why;
+}
+
+// Alive: it answers.
+void App::health(Exchange& e) { e.answer(200, "application/json", R"({"status":"ok"})"); }
+
+// Ready: a request would be taken now.
+void App::ready(Exchange& e) {
+  const std::vector<std::string> why = unready();
+  Json j = Json::object(), reasons = Json::array();
+  for (const std::string& reason : why) reasons.push(reason);
+  j.set("status", why.empty() ? "ready" : "unready"), j.set("reasons", std::move(reasons));
+  e.answer(why.empty() ? 200 : 503, "application/json", j.dump());
+}
+
+void App::usage(Exchange& e) { e.answer(200, "application/json", admission_.usage(e).dump()); }
+
+void App::models(Exchange& e) {
+  const auto live = this->live();
+  auto one = [&](const std::string& name) {
+    const std::string id = live->model(name);
+    const auto m = models_->loaded(id);
+    Json j = Json::object();
+    j.set("id", name), j.set("object", "model"), j.set("created", m ? m->created : started_);
+    j.set("owned_by", "quern"), j.set("loaded", m != nullptr);
+    if (id != name) j.set("alias_of", id);
+    if (m) j.set("family", m->family()), j.set("context_length", m->max_tokens());
+    return j;
+  };
+  constexpr std::string_view kBelow = "/v1/models/";
+  if (e.request().path.starts_with(kBelow)) {
+    Json name = Json::object();
+    const std::string wanted = e.request().path.substr(kBelow.size());
+    name.set("model", wanted);
+    allow_model(e.caller, name);
+    const std::string id = model_name(name);
+    return e.answer(200, "application/json", one(live->aliases.contains(wanted) ? wanted : id).dump());
+  }
+  std::vector<std::string> names = models_->ids();
+  for (const auto& [alias, id] : live->aliases) names.push_back(alias);
+  Json j = Json::object(), list = Json::array();
+  for (const std::string& name : names)
+    if (may_use(e.caller, name) || may_use(e.caller, live->model(name))) list.push(one(name));
+  j.set("object", "list"), j.set("data", std::move(list));
+  e.answer(200, "application/json", j.dump());
+}
+
+}  // namespace quern::serve

@@ -1,0 +1,184 @@
+#include "quern/serve/limits/admission.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/serve/wire/api_error.h"
+#include "quern/serve/wire/generation_fields.h"
+#include "quern/serve/wire/wire.h"
+
+namespace quern::serve {
+namespace {
+
+constexpr size_t kMaxUser = 64;  // bytes of a name that a client gives itself
+
+std::string user_of(std::string_view name) { return std::string(name.substr(0, kMaxUser)); }
+
+[[noreturn]] void refuse(Exchange& e, const RateRefusal& why) {
+  e.header("retry-after",
+           fmt::format("{}", std::max<int64_t>(1, static_cast<int64_t>(std::ceil(why.retry_seconds)))));
+  throw ApiError(429, "rate_limit_error", why.code, why.message);
+}
+
+Json totals_json(const KeyAccount::Totals& t) {
+  Json j = Json::object();
+  j.set("requests", t.requests), j.set("refused", t.refused);
+  j.set("prompt_tokens", t.prompt_tokens), j.set("completion_tokens", t.generated_tokens);
+  j.set("total_tokens", t.prompt_tokens + t.generated_tokens);
+  return j;
+}
+
+}  // namespace
+
+std::string_view given_key(const HttpRequest& r) {
+  if (const std::string* key = r.header("x-api-key")) return *key;
+  const std::string* a = r.header("authorization");
+  return a && a->starts_with("Bearer ") ? std::string_view(*a).substr(7) : std::string_view();
+}
+
+Admission::Admission(AdmissionOptions options) : o_(std::move(options)) { reload(); }
+
+Admission::Keys Admission::all_keys() const {
+  Keys keys = plain_keys(o_.plain);
+  if (o_.file.empty()) return keys;
+  for (ClientKey& k : read_key_file(o_.file)) {
+    for (const ClientKey& other : keys)
+      if (other.name == k.name)
+        fail("{}: the name '{}' stands for a key of the command line", o_.file.string(), k.name);
+    keys.push_back(std::move(k));
+  }
+  return keys;
+}
+
+size_t Admission::reload() {
+  auto fresh = std::make_shared<const Keys>(all_keys());
+  const RateMoment at = now();
+  std::lock_guard lock(mutex_);
+  for (const ClientKey& k : *fresh) accounts_[k.name].set_limits(k.limits, at);
+  keys_ = std::move(fresh);
+  return keys_->size();
+}
+
+std::shared_ptr<const Admission::Keys> Admission::keys() const {
+  std::lock_guard lock(mutex_);
+  return keys_;
+}
+
+bool Admission::open() const { return keys()->empty(); }
+
+RateMoment Admission::now() {
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(), unix_time()};
+}
+
+void Admission::identify(Exchange& e) {
+  const auto known = keys();
+  if (known->empty()) return;
+  const std::string_view given = given_key(e.request());
+  const ClientKey* key = given.empty() ? nullptr : find_key(*known, given);
+  if (!key)
+    throw ApiError(401, "authentication_error", "invalid_api_key",
+                   given.empty() ? "an API key is required: Authorization: Bearer KEY" : "the API key is wrong");
+  e.caller.user = key->name, e.caller.lowest_priority = key->limits.priority;
+  e.caller.max_context = key->limits.max_context, e.caller.max_tokens = key->limits.max_tokens;
+  e.caller.models = key->limits.models;
+  e.caller.limited = key->limits.limits_content();
+  // It may outlive the request, but not the engines, which this object's owner keeps no longer than this object.
+  e.caller.on_spent = [this, name = key->name](int64_t prompt, int64_t generated) {
+    std::lock_guard lock(mutex_);
+    accounts_[name].spend(prompt, generated, now());
+  };
+}
+
+Admission::Pass Admission::admit(Exchange& e) {
+  const std::string& user = e.caller.user;
+  const RateMoment at = now();
+  std::unique_lock lock(mutex_);
+  const int64_t mine = running_[user], limit = o_.max_requests - o_.max_requests / 8;
+  if (keys_->size() > 1 && mine >= limit) {
+    lock.unlock();
+    refuse(e, {fmt::format("{} requests of '{}' are in flight, the maximum of one user", mine, user),
+               "rate_limit_exceeded", 1});
+  }
+  if (const auto account = accounts_.find(user); account != accounts_.end() && !keys_->empty()) {
+    const auto why = account->second.begin(user, at);
+    for (auto& [name, value] : account->second.headers(at)) e.header(name, value);
+    if (why) {
+      lock.unlock();
+      refuse(e, *why);
+    }
+  }
+  ++running_[user];
+  return {this, user};
+}
+
+Admission::Pass::~Pass() {
+  if (!all_) return;
+  std::lock_guard lock(all_->mutex_);
+  if (--all_->running_[user_] == 0) all_->running_.erase(user_);
+  if (const auto account = all_->accounts_.find(user_);
+      account != all_->accounts_.end() && account->second.running() > 0)
+    account->second.end();
+}
+
+void Admission::name_user(Exchange& e, const Json& body) const {
+  if (!e.caller.user.empty() || !open()) return;
+  const std::string* header = e.request().header("x-user-id");
+  const Json* field = body.find("user");
+  if (field && field->is_string())
+    e.caller.user = user_of(field->as_string());
+  else if (header)
+    e.caller.user = user_of(*header);
+}
+
+Json Admission::account_json(const std::string& name) {
+  KeyAccount& a = accounts_[name];
+  const RateMoment at = now();
+  Json j = Json::object(), limits = Json::object();
+  const KeyLimits& l = a.limits();
+  const auto add = [&](const char* what, int64_t limit) {
+    if (limit > 0) limits.set(what, limit);
+  };
+  add("requests_per_minute", l.requests_per_minute), add("tokens_per_minute", l.tokens_per_minute);
+  add("tokens_per_day", l.tokens_per_day), add("concurrent", l.concurrent);
+  add("max_context", l.max_context), add("max_tokens", l.max_tokens);
+  j.set("name", name), j.set("in_flight", a.running());
+  j.set("today", totals_json(a.today(at))), j.set("since_start", totals_json(a.all()));
+  if (l.tokens_per_day > 0) {
+    const KeyAccount::Totals& t = a.today(at);
+    j.set("tokens_left_today", std::max<int64_t>(0, l.tokens_per_day - t.prompt_tokens - t.generated_tokens));
+  }
+  j.set("limits", std::move(limits));
+  return j;
+}
+
+Json Admission::usage(const Exchange& e) {
+  std::lock_guard lock(mutex_);
+  Json j = Json::object(), data = Json::array();
+  const auto mine = std::ranges::find(*keys_, e.caller.user, &ClientKey::name);
+  for (const ClientKey& k : *keys_)
+    if (k.name == e.caller.user || (mine != keys_->end() && mine->limits.admin)) data.push(account_json(k.name));
+  j.set("object", "list"), j.set("data", std::move(data));
+  return j;
+}
+
+void Admission::add_counter(std::string& out, const char* name, const char* help,
+                            int64_t KeyAccount::Totals::*count) {
+  out += fmt::format("# HELP quern_key_{0} {1}\n# TYPE quern_key_{0} counter\n", name, help);
+  for (const auto& [key, account] : accounts_)
+    out += fmt::format("quern_key_{}{{key=\"{}\"}} {}\n", name, key, account.all().*count);
+}
+
+void Admission::add_metrics(std::string& out) {
+  using Totals = KeyAccount::Totals;
+  std::lock_guard lock(mutex_);
+  if (accounts_.empty()) return;
+  add_counter(out, "requests_total", "requests by API key", &Totals::requests);
+  add_counter(out, "refused_total", "requests refused by a limit of the API key", &Totals::refused);
+  add_counter(out, "prompt_tokens_total", "prompt tokens by API key", &Totals::prompt_tokens);
+  add_counter(out, "generated_tokens_total", "tokens generated by API key", &Totals::generated_tokens);
+  out += "# HELP quern_key_requests_running requests in flight by API key\n# TYPE quern_key_requests_running gauge\n";
+  for (const auto& [key, account] : accounts_)
+    out += fmt::format("quern_key_requests_running{{key=\"{}\"}} {}\n", key, account.running());
+}
+
+}  // namespace quern::serve

@@ -1,0 +1,169 @@
+// API keys with limits, over HTTP: who is let in, how often, and what is counted.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/serve/serving.h"
+
+namespace quern {
+namespace {
+
+const std::string kChat = R"({"messages": [{"role": "user", "content": "x"}], "ignore_eos": true, "max_tokens": 5})";
+
+class WithKeys : public Serving {
+ protected:
+  ~WithKeys() override {
+    std::error_code none;
+    std::filesystem::remove(file_, none);
+  }
+  void start_with(const std::string& keys) {
+    std::ofstream(file_) << keys;
+    serve::AppOptions options;
+    options.keys_file = file_;
+    start(options);
+  }
+  RawAnswer chat(const char* key, const std::string& body = kChat) {
+    return post("/v1/chat/completions", body, fmt::format("Authorization: Bearer {}\r\n", key).c_str());
+  }
+  RawAnswer get(const char* path, const char* key) {
+    return http(port(), "GET", path, {}, fmt::format("Authorization: Bearer {}\r\n", key));
+  }
+  static std::string header(const RawAnswer& a, const std::string& name) {
+    const size_t at = a.head.find("\r\n" + name + ": ");
+    if (at == a.head.npos) return "";
+    const size_t from = at + name.size() + 4;
+    return a.head.substr(from, a.head.find("\r\n", from) - from);
+  }
+  std::string file_ = testing::TempDir() + fmt::format("keys-{}.toml", ::getpid());
+};
+
+TEST_F(WithKeys, RequestsPerMinuteAndTheirHeaders) {
+  start_with("[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\nrequests_per_minute = 2\ntokens_per_minute = 10000\n");
+  refused(post("/v1/chat/completions", kChat), 401, "invalid_api_key");
+  refused(chat("sk-of-cj-"), 401, "invalid_api_key");
+  const RawAnswer first = chat("sk-of-ci-");
+  ok(first);
+  EXPECT_EQ(header(first, "x-ratelimit-limit-requests"), "2");
+  EXPECT_EQ(header(first, "x-ratelimit-remaining-requests"), "1");
+  EXPECT_EQ(header(first, "x-ratelimit-remaining-tokens"), "10000");
+  const RawAnswer second = chat("sk-of-ci-");
+  EXPECT_LT(std::stoi(header(second, "x-ratelimit-remaining-tokens")), 10000);
+  const RawAnswer third = chat("sk-of-ci-");
+  refused(third, 429, "rate_limit_exceeded");
+  EXPECT_NE(third.body.find("API key 'ci'"), std::string::npos) << third.body;
+  EXPECT_EQ(third.body.find("sk-of"), std::string::npos);
+  EXPECT_GE(std::stoi(header(third, "retry-after")), 25);
+  EXPECT_EQ(get("/v1/models", "sk-of-ci-").status, 200) << "looking something up is no request";
+}
+
+TEST_F(WithKeys, ABudgetOfTokensIsSpent) {
+  start_with("[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\ntokens_per_day = 10\n");
+  const Json usage = ok(chat("sk-of-ci-")).at("usage");
+  refused(chat("sk-of-ci-"), 429, "insufficient_quota");
+  const Json mine = ok(get("/v1/usage", "sk-of-ci-")).at("data").as_array()[0];
+  EXPECT_EQ(mine.at("today").at("prompt_tokens"), usage.at("prompt_tokens"));
+  EXPECT_EQ(mine.at("today").at("completion_tokens"), usage.at("completion_tokens"));
+  EXPECT_EQ(mine.at("today").at("refused").as_int(), 1);
+  EXPECT_EQ(mine.at("tokens_left_today").as_int(), 0);
+  EXPECT_EQ(mine.at("limits").at("tokens_per_day").as_int(), 10);
+  const std::string metrics = get("/metrics", "sk-of-ci-").body;
+  EXPECT_NE(metrics.find("quern_key_requests_total{key=\"ci\"} 1\n"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find(
+                fmt::format("quern_key_prompt_tokens_total{{key=\"ci\"}} {}\n", usage.at("prompt_tokens").as_int())),
+            std::string::npos);
+}
+
+TEST_F(WithKeys, OnlyAnAdminSeesOthers) {
+  start_with(
+      "[[key]]\nname = \"a\"\nkey = \"sk-of-aaa\"\n[[key]]\nname = \"root\"\nkey = \"sk-of-root\"\nadmin = true\n");
+  EXPECT_EQ(ok(get("/v1/usage", "sk-of-aaa")).at("data").as_array().size(), 1u);
+  EXPECT_EQ(ok(get("/v1/usage", "sk-of-root")).at("data").as_array().size(), 2u);
+}
+
+TEST_F(WithKeys, LengthsAndModelsAreThoseOfTheKey) {
+  start_with(
+      "[[key]]\nname = \"short\"\nkey = \"sk-of-short\"\nmax_tokens = 3\nmax_context = 60\n"
+      "[[key]]\nname = \"other\"\nkey = \"sk-of-other\"\nmodels = [\"large\"]\n");
+  const Json short_one = ok(chat("sk-of-short"));
+  EXPECT_EQ(short_one.at("usage").at("completion_tokens").as_int(), 3);
+  EXPECT_EQ(short_one.at("choices").as_array()[0].at("finish_reason").as_string(), "length");
+  const std::string words(400, 'q');
+  refused(chat("sk-of-short", R"({"messages": [{"role": "user", "content": ")" + words + R"("}]})"), 400,
+          "context_length_exceeded");
+  refused(chat("sk-of-other", R"({"model": "tiny", "messages": [{"role": "user", "content": "x"}]})"), 403,
+          "model_not_allowed");
+  refused(chat("sk-of-other"), 404, "model_not_found");  // the one that it may use is not here
+  EXPECT_TRUE(ok(get("/v1/models", "sk-of-other")).at("data").as_array().empty());
+  EXPECT_EQ(get("/v1/models/tiny", "sk-of-other").status, 403);
+}
+
+TEST_F(WithKeys, PlacesAreGivenBackAlsoByClientsThatHangUp) {
+  start_with("[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\nconcurrent = 1\n");
+  {
+    RawClient c(port());
+    const std::string body = R"({"prompt": "x", "max_tokens": 150000, "ignore_eos": true})";
+    c.send(fmt::format("POST /v1/completions HTTP/1.1\r\nx-api-key: sk-of-ci-\r\nContent-Length: {}\r\n\r\n{}",
+                       body.size(), body));
+    eventually("it runs", [&] { return model_->host->counts().running == 1; });
+    refused(chat("sk-of-ci-"), 429, "rate_limit_exceeded");
+    c.hang_up();
+  }
+  eventually("its place is free", [&] { return chat("sk-of-ci-").status == 200; });
+}
+
+TEST_F(WithKeys, TheFileIsReadAgain) {
+  start_with("[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\nrequests_per_minute = 1\n");
+  ok(chat("sk-of-ci-"));
+  refused(chat("sk-of-ci-"), 429, "rate_limit_exceeded");
+  std::ofstream(file_) << "[[key]]\nname = \"ci\"\n";  // neither key nor sha256
+  EXPECT_THROW(app_->reload_keys(), Error);
+  refused(chat("sk-of-ci-"), 429, "rate_limit_exceeded");
+  std::ofstream(file_) << "[[key]]\nname = \"ci\"\nkey = \"sk-new-one\"\nrequests_per_minute = 5\n";
+  EXPECT_EQ(app_->reload_keys(), 1u);
+  refused(chat("sk-of-ci-"), 401, "invalid_api_key");
+  for (int i = 0; i < 4; ++i) ok(chat("sk-new-one"));
+  refused(chat("sk-new-one"), 429, "rate_limit_exceeded");  // five, less the one before
+}
+
+// Four places and one user's thirty requests, then another's one: it does not wait for them all.
+TEST_F(Serving, OneUsersManyRequestsDoNotStarveAnother) {
+  start();
+  const auto body = [](const char* user, int tokens) {
+    return fmt::format(R"({{"prompt": "x", "max_tokens": {}, "ignore_eos": true, "user": "{}"}})", tokens, user);
+  };
+  std::vector<std::unique_ptr<RawClient>> many;
+  for (int i = 0; i < 30; ++i) {
+    const std::string b = body("many", 3000);
+    many.push_back(std::make_unique<RawClient>(port()));
+    many.back()->send(fmt::format("POST /v1/completions HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", b.size(), b));
+  }
+  eventually("all are there", [&] { return model_->host->counts().waiting == 26; });
+  ok(post("/v1/completions", body("one", 5)));
+  EXPECT_GE(model_->host->counts().waiting, 18) << "most of the others still wait";
+}
+
+TEST_F(Serving, APriorityIsReadAndChecked) {
+  start();
+  ok(post("/v1/completions", R"({"prompt": "x", "max_tokens": 2, "priority": -3})"));
+  refused(post("/v1/completions", R"({"prompt": "x", "priority": "high"})"), 400, "priority");
+  refused(post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "x"}], "priority": 1e9})"), 400,
+          "priority");
+}
+
+TEST_F(Serving, AliasesAndOriginsChangeWhileItRuns) {
+  start();
+  const std::string asks =
+      R"({"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "x"}], "max_tokens": 2})";
+  refused(post("/v1/chat/completions", asks), 404, "model_not_found");
+  app_->configure({.cors = {"https://page.example"}, .aliases = {{"gpt-4o-mini", "tiny"}}});
+  ok(post("/v1/chat/completions", asks));
+  EXPECT_EQ(ok(http(port(), "GET", "/v1/models")).at("data").as_array().size(), 2u);
+  EXPECT_EQ(ok(http(port(), "GET", "/v1/models/gpt-4o-mini")).at("alias_of").as_string(), "tiny");
+  const RawAnswer a = http(port(), "OPTIONS", "/health", "", "Origin: https://page.example\r\n");
+  EXPECT_NE(a.head.find("access-control-allow-origin: https://page.example"), std::string::npos) << a.head;
+}
+
+}  // namespace
+}  // namespace quern
