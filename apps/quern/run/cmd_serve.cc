@@ -99,6 +99,22 @@ Served read_lora(const std::string& text, const std::vector<Served>& models) {
           .scale = adapter.scale};
 }
 
+// NAME or NAME=MODEL.
+serve::ModelAlias read_alias(const std::string& text, const std::vector<Served>& served) {
+  const size_t equals = text.find('=');
+  serve::ModelAlias a{.name = text.substr(0, equals),
+                      .model = equals == text.npos ? served[0].id : text.substr(equals + 1)};
+  const auto is_served = [&](const std::string& id) {
+    return std::ranges::find(served, id, &Served::id) != served.end();
+  };
+  if (a.name.empty()) throw UsageError(fmt::format("quern serve: --alias '{}': expected NAME or NAME=MODEL", text));
+  if (a.name.find('*') < a.name.size() - 1)
+    throw UsageError(fmt::format("quern serve: --alias '{}': * may only be the end of a name", text));
+  if (!is_served(a.model)) fail("--alias {}: no served model has the name '{}'", text, a.model);
+  if (is_served(a.name)) fail("--alias {}: a served model has the name '{}'", text, a.name);
+  return a;
+}
+
 struct ServeSettings {
   models::LoadOptions load;
   DraftFlags ahead;
@@ -335,6 +351,7 @@ int cmd_serve(Words args) {
   const std::vector<Served> served = served_models(flags);
   const ServeSettings how = serve_settings(flags, served);
   allow_adapters(flags.o.app.adapters, served, how);
+  for (const std::string& text : flags.o.aliases) flags.o.app.aliases.push_back(read_alias(text, served));
   auto manager = load_first(served, how, flags.o);
   serve::App app(std::move(manager), flags.o.app);
   run_server(app, flags.o);

@@ -109,7 +109,7 @@ bool App::enter(Exchange& e) const {
 
 void App::handle(Exchange& e) {
   const Stopwatch watch;
-  const std::string id = e.id = new_id("req-");
+  const std::string id = e.id = new_id(kRequestId.data());
   const std::string path = e.request().path;  // with the prefix, for the log
   e.header("x-request-id", id), e.header("request-id", id);
   add_cors_headers(e);
@@ -195,6 +195,7 @@ std::string App::model_name(const Json& body, std::string* plan) const {
   const std::string& wanted = name->as_string();
   for (const std::string& id : ids)
     if (id == wanted) return id;
+  if (std::string id = alias_target(o_.aliases, wanted); !id.empty()) return id;
   for (const std::string& id : ids)
     if (plan && wanted.starts_with(id + ":")) {
       *plan = wanted.substr(id.size() + 1);
@@ -270,11 +271,6 @@ void App::messages(Exchange& e) {
   if (const auto said = anthropic_messages(*m, e, g)) grounding_.keep(g, *said, unix_time());
 }
 
-void App::count_tokens(Exchange& e) {
-  const Json body = read_body(e);
-  e.answer(200, "application/json", count_tokens_json(*language_model_for(body), body).dump());
-}
-
 void App::responses(Exchange& e) {
   const Json body = read_body(e);
   create_response(*model_with_room(body), e, body, responses_, grounding_);
@@ -325,27 +321,6 @@ void App::post_session(Exchange& e) {
   }
   const Json saved = sessions_.save(name, *model_with_room(body), body, e);
   if (!saved.is_null()) e.answer(200, "application/json", saved.dump());
-}
-
-void App::models(Exchange& e) {
-  auto one = [&](const std::string& id) {
-    const auto m = models_->loaded(id);
-    Json j = Json::object();
-    j.set("id", id), j.set("object", "model"), j.set("created", m ? m->created : started_);
-    j.set("owned_by", "quern"), j.set("loaded", m != nullptr);
-    if (m) j.set("family", m->family()), j.set("context_length", m->max_tokens());
-    return j;
-  };
-  constexpr std::string_view kBelow = "/v1/models/";
-  if (e.request().path.starts_with(kBelow)) {
-    Json name = Json::object();
-    name.set("model", e.request().path.substr(kBelow.size()));
-    return e.answer(200, "application/json", one(model_name(name)).dump());
-  }
-  Json j = Json::object(), list = Json::array();
-  for (const std::string& id : models_->ids()) list.push(one(id));
-  j.set("object", "list"), j.set("data", std::move(list));
-  e.answer(200, "application/json", j.dump());
 }
 
 void App::adapters(Exchange& e) { e.answer(200, "application/json", list_adapters(*models_, o_.adapters).dump()); }

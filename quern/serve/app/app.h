@@ -13,6 +13,7 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/keep/response_store.h"
 #include "quern/serve/keep/session_files.h"
+#include "quern/serve/models/model_aliases.h"
 #include "quern/serve/models/model_manager.h"
 #include "quern/serve/models/served_model.h"
 #include "quern/serve/ollama/ollama_reply.h"
@@ -29,6 +30,7 @@ struct AppOptions {
   std::string prefix = {};                                   // "/llm": everything lies below it
   int64_t max_requests = 256;                                // in work at once; more get 429
   GroundingOptions grounding{};                              // memory of conversations, documents
+  std::vector<ModelAlias> aliases = {};                      // other names of its models
   AdapterOptions adapters{};                                 // what may be loaded while it runs
   std::string sessions{};     // a folder for saved sessions and stored responses; empty: none
   bool slots_text = false;    // /slots may show what is said to whom asks for it
@@ -78,6 +80,8 @@ class App {
   void messages(Exchange& e);
   void count_tokens(Exchange& e);
   void responses(Exchange& e);
+  void input_tokens(Exchange& e);
+  void end_thinking(Exchange& e);
   void response(Exchange& e);
   void delete_response(Exchange& e);
   void sessions(Exchange& e);

@@ -28,6 +28,7 @@ class ToolStream {
   ToolPart push(std::string_view text);
   ToolPart finish();
   const std::vector<ToolCall>& calls() const { return calls_; }  // the whole ones
+  bool full() const { return use_ && !use_->parallel && !calls_.empty(); }  // what follows is dropped
 
  private:
   ToolPart advance(CallText state);
