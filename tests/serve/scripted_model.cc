@@ -40,8 +40,10 @@ std::string trained_tokenizer() {
   o.vocab_size = 400, o.special_tokens = {kTurn, kTurnEnd};
   text::BpeTrainer t(o);
   for (int i = 0; i < 5; ++i)
-    t.add("assistant\nuser\nsystem\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"
-          "<think>\nthe thinking\n</think>\n\nThe answer is in the description of the parameters, type string\n");
+    t.add(
+        "assistant\nuser\nsystem\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": "
+        "\"Oslo\"}}\n</tool_call>"
+        "<think>\nthe thinking\n</think>\n\nThe answer is in the description of the parameters, type string\n");
   return t.train();
 }
 
@@ -63,7 +65,8 @@ std::vector<mixers::StateSite> ScriptedModel::sites(DType) const {
 }
 
 grad::Var ScriptedModel::hidden(grad::Tape&, std::span<const int32_t> ids, const mixers::Batch& batch) {
-  constexpr int64_t kMaxRows = 16;  // at the end of a segment: a longer one is a prompt, whose last row alone is asked
+  constexpr int64_t kMaxRows =
+      16;  // at the end of a segment: a longer one is a prompt, whose last row alone is asked
   Tensor out = Tensor::full({batch.tokens(), 1}, DType::f32, end_);
   for (size_t s = 0; s < batch.states.size(); ++s) {
     const int64_t from = batch.offsets[s], n = batch.offsets[s + 1] - from;

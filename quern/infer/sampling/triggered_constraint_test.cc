@@ -26,7 +26,8 @@ struct Driven {
     std::string ids;
     const std::vector<uint64_t> bits(c->allowed().begin(), c->allowed().end());
     for (int t = 0; t < 70; ++t) {
-      const bool in = static_cast<size_t>(t) / 64 < bits.size() && (bits[static_cast<size_t>(t) / 64] >> (t % 64) & 1);
+      const bool in =
+          static_cast<size_t>(t) / 64 < bits.size() && (bits[static_cast<size_t>(t) / 64] >> (t % 64) & 1);
       EXPECT_EQ(c->allows(t), in) << "token " << t;
       if (in) ids += fmt::format("{} ", t);
     }

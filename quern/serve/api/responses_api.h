@@ -14,10 +14,10 @@ namespace quern::serve {
 inline constexpr const char* kCustomInput = "input";  // parameter of a tool that takes a text
 
 struct ResponseRequest {
-  Json chat;      // the same request in the chat form
-  Json input;     // its items
-  Json messages;  // of the conversation: earlier ones, then these; without instructions
-  bool summary = false;               // thinking is returned as the summary that was asked for
+  Json chat;                             // the same request in the chat form
+  Json input;                            // its items
+  Json messages;                         // of the conversation: earlier ones, then these; without instructions
+  bool summary = false;                  // thinking is returned as the summary that was asked for
   std::vector<std::string> custom = {};  // names of tools that take a text instead of arguments
 };
 // `before`: what previous_response_id names, or null. An ApiError names what cannot be done.

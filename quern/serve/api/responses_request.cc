@@ -135,7 +135,8 @@ void refuse_fields(const Fields& f) {
   if (f.text("truncation").value_or("disabled") != "disabled")
     bad_field("truncation", "only \"disabled\" is supported: nothing is truncated silently");
   for (const std::string& what : f.texts("include"))
-    if (what != "reasoning.encrypted_content" && what != kLogprobs) bad_field("include", "'{}' is not supported", what);
+    if (what != "reasoning.encrypted_content" && what != kLogprobs)
+      bad_field("include", "'{}' is not supported", what);
 }
 
 // {"type": "custom"} as a function of one text.
@@ -164,11 +165,10 @@ Json chat_tools(const Json& list, std::vector<std::string>& custom) {
     const Json& t = list.as_array()[i];
     const std::string where = fmt::format("tools[{}]", i), type = Fields(t).text("type").value_or("");
     if (type != "function" && type != "custom")
-      bad_field(where + ".type", "'{}' is not supported, expected function or custom: this server has no built-in tools",
-                type);
+      bad_field(where + ".type",
+                "'{}' is not supported, expected function or custom: this server has no built-in tools", type);
     Json function = t, one = Json::object();
-    if (type == "custom")
-      function = custom_function(t, where), custom.push_back(Fields(t).text("name").value_or(""));
+    if (type == "custom") function = custom_function(t, where), custom.push_back(Fields(t).text("name").value_or(""));
     function.erase("type");
     one.set("type", "function"), one.set("function", std::move(function));
     out.push(std::move(one));
@@ -273,8 +273,7 @@ ResponseRequest read_response_request(const Json& body, const StoredResponse* be
   if (const Json* tools = f.find("tools")) r.chat.set("tools", chat_tools(*tools, r.custom));
   if (const Json* choice = f.find("tool_choice")) r.chat.set("tool_choice", chat_choice(*choice));
   if (const Json* text = f.find("text")) read_format(*text, r.chat);
-  if (const Json* reasoning = f.find("reasoning"))
-    read_reasoning(Fields(*reasoning), r);
+  if (const Json* reasoning = f.find("reasoning")) read_reasoning(Fields(*reasoning), r);
   read_logprobs(f, r.chat);
   return r;
 }

@@ -212,9 +212,8 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
               "the last one is the beginning of the answer: it cannot be combined with a plan, a required call or "
               "another constraint on the answer");
   if (const auto budget = f.integer("thinking_budget", 0, int64_t{1} << 31))
-    r.options.constraint =
-        infer::think_budget(m.tokenizer, {.tokens = *budget, .opened = r.think_start == infer::ThinkStart::opened},
-                            r.options.constraint);
+    r.options.constraint = infer::think_budget(
+        m.tokenizer, {.tokens = *budget, .opened = r.think_start == infer::ThinkStart::opened}, r.options.constraint);
   if (r.options.constraint && r.plan)
     bad_field("x_think", "cannot be combined with a constraint on the answer or a thinking_budget");
   const bool newer = f.find("max_completion_tokens") != nullptr;

@@ -15,7 +15,7 @@ struct ChatRequest {
   Json messages;  // as the template was given them
   ToolUse tools;
   const ToolFormat* format = nullptr;  // how calls are written; null: nobody may call
-  bool continues = false;  // the answer goes on from a given beginning, the last message
+  bool continues = false;              // the answer goes on from a given beginning, the last message
   std::vector<int32_t> prompt;
   infer::ThinkStart think_start = infer::ThinkStart::may_open;
   infer::GenerateOptions options;

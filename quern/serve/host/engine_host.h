@@ -25,12 +25,12 @@
 
 namespace quern::serve {
 
-struct SubmitOptions {                      // options of a submission beyond the engine's request
-  double seconds = 0;                       // timeout; 0 = only the host's own limit
-  std::string id = {};                      // of the HTTP request
-  bool progress = false;                    // report prefill progress
-  bool streams = true;                      // deliver deltas as they come; else all when it is done
-  bool each_token = false;                  // deltas are single tokens, as logprobs and tool calls need
+struct SubmitOptions {      // options of a submission beyond the engine's request
+  double seconds = 0;       // timeout; 0 = only the host's own limit
+  std::string id = {};      // of the HTTP request
+  bool progress = false;    // report prefill progress
+  bool streams = true;      // deliver deltas as they come; else all when it is done
+  bool each_token = false;  // deltas are single tokens, as logprobs and tool calls need
   infer::ThinkStart think_start = infer::ThinkStart::may_open;
   std::shared_ptr<Notifier> notifier = {};  // notified of news; null: one of its own
 };
@@ -56,7 +56,7 @@ class EngineHost {
   // Closes the thinking of an HTTP request's generations, which continue with the answer.
   enum class ThinkingEnd { unknown, none, ended };  // no such request; it is not thinking
   ThinkingEnd end_thinking(const std::string& id);
-  double limit(double seconds) const;                           // the timeout that applies to a request with this one
+  double limit(double seconds) const;  // the timeout that applies to a request with this one
   reason::ThinkResult think(reason::ThinkRequest request,
                             const ThinkWatch& watch);  // to the end; the calling thread only waits
   // Runs between steps on the engine's thread, the only one that may use the model and the prefix cache; returns when

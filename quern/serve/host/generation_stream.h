@@ -44,7 +44,7 @@ class GenerationStream {
   Next next(TextDelta& out);
   RequestProgress progress();                                 // at the last `read` event
   const infer::Generated& result() const { return result_; }  // once done
-  void stop() { enough_ = true; }                              // ends it as if the model had; tokens may still come
+  void stop() { enough_ = true; }                             // ends it as if the model had; tokens may still come
 
  private:
   friend class EngineHost;

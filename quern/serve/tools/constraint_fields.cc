@@ -157,10 +157,8 @@ std::shared_ptr<const infer::ConstraintSource> ConstraintCache::strict_calls(con
   ToolUse one = use;
   one.parallel = false;
   return tool_source(format, one, tokenizer)
-      .triggered({.text = opening,
-                  .start = start,
-                  .think_token = tokenizer.token_to_id("<think>"),
-                  .once = !use.parallel});
+      .triggered(
+          {.text = opening, .start = start, .think_token = tokenizer.token_to_id("<think>"), .once = !use.parallel});
 }
 
 }  // namespace quern::serve

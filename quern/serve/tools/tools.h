@@ -26,7 +26,7 @@ struct ToolUse {
   bool may_call(std::string_view name) const;
   const Tool* find(std::string_view name) const;  // among those that may be called
   std::vector<const Tool*> callable() const;
-  Json json() const;                          // as chat templates read them
+  Json json() const;  // as chat templates read them
 };
 
 // tools, tool_choice, parallel_tool_calls of the OpenAI form; an ApiError names the field.

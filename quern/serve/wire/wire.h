@@ -12,7 +12,7 @@
 namespace quern::serve {
 
 inline constexpr std::string_view kRequestId = "req-";  // the ids of HTTP requests begin with it
-std::string new_id(const char* prefix);  // prefix and 24 hex digits, never the same twice
+std::string new_id(const char* prefix);                 // prefix and 24 hex digits, never the same twice
 int64_t unix_time();
 
 struct Usage {
