@@ -3,8 +3,11 @@
 
     ninja -C build/dev scripted_server
     python3 -m venv clients && clients/bin/pip install -r tools/e2e/clients/requirements.txt
-    python3 -m venv aider && aider/bin/pip install -r tools/e2e/clients/requirements_aider.txt
-    tools/e2e/clients.py build/dev/test/scripted_server --python clients/bin/python --aider aider/bin/python
+    for c in aider pydantic_ai; do
+      python3 -m venv $c && $c/bin/pip install -r tools/e2e/clients/requirements_$c.txt
+    done
+    tools/e2e/clients.py build/dev/test/scripted_server --python clients/bin/python --python aider=aider/bin/python \
+        --python pydantic_ai=pydantic_ai/bin/python
 
 Every file clients/client_NAME.py is a client: a process of its own that does small tasks in all their steps, each of which
 is checked. The table lists them with their versions; the exit code is the number of clients that failed or are missing.
@@ -59,12 +62,14 @@ def run_client(python, name, url, seconds):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("server", help="build/dev/test/scripted_server")
-    p.add_argument("--python", default=sys.executable, help="the interpreter that has the clients' packages")
-    p.add_argument("--aider", help="the interpreter that has aider, whose versions of packages are its own")
+    p.add_argument("--python", action="append", default=[],
+                   help="the interpreter that has the clients' packages; CLIENT=FILE: of one whose packages are its own")
     p.add_argument("--only", action="append", default=[])
     p.add_argument("--url")
     p.add_argument("--seconds", type=float, default=600, help="for each client")
     a = p.parse_args()
+    named = dict(x.split("=", 1) for x in a.python if "=" in x)
+    common = [x for x in a.python if "=" not in x] or [sys.executable]
     server, url = (None, a.url) if a.url else start_server(a.server)
     failures, rows = 0, []
     try:
@@ -72,7 +77,7 @@ def main():
             name = file.stem.removeprefix("client_")
             if a.only and name not in a.only:
                 continue
-            python = a.aider or a.python if name == "aider" else a.python
+            python = named.get(name, common[-1])
             steps, trouble = run_client(python, name, url, a.seconds)
             good = sum(s["ok"] for s in steps)
             failed = bool(trouble) or not steps or good < len(steps)

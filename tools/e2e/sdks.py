@@ -2,7 +2,7 @@
 """The official openai and anthropic clients against a running `quern serve`, unmodified.
 
     quern serve models/zaya-nano --port 8123 --quiet &
-    python tools/e2e/clients.py http://127.0.0.1:8123 zaya-nano
+    python tools/e2e/sdks.py http://127.0.0.1:8123 zaya-nano
 
 Each check prints a line; the exit code is the number of failures. Answers of a small model are not judged, their form is.
 """

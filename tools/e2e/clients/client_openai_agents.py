@@ -8,7 +8,6 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel
 
 set_tracing_disabled(True)
-client = AsyncOpenAI(base_url=V1, api_key=KEY, max_retries=0)
 weather = function_tool(get_weather)
 
 
@@ -18,6 +17,7 @@ class Person(BaseModel):
 
 
 def agent(model=OpenAIResponsesModel, **more):
+    client = AsyncOpenAI(base_url=V1, api_key=KEY, max_retries=0)  # of one event loop
     return Agent(name="a", instructions="Be brief.", model=model(MODEL, openai_client=client), **more)
 
 

@@ -1,7 +1,7 @@
 """semantic-kernel: automatic function calling in a chat completion agent."""
 import asyncio
 
-from harness import ANSWER, KEY, MODEL, V1, WEATHER, same, step
+from harness import ANSWER, GREETING, HELLO, KEY, MODEL, V1, same, step
 from harness import get_weather as weather
 from openai import AsyncOpenAI
 from semantic_kernel.agents import ChatCompletionAgent
@@ -15,9 +15,19 @@ class Plugin:
         return weather(city)
 
 
+def agent():
+    service = OpenAIChatCompletion(ai_model_id=MODEL, async_client=AsyncOpenAI(base_url=V1, api_key=KEY, max_retries=0))
+    return ChatCompletionAgent(service=service, name="a", instructions="Be brief.", plugins=[Plugin()])
+
+
 @step
-def service_answers():
-    service = OpenAIChatCompletion(ai_model_id=MODEL, async_client=AsyncOpenAI(base_url=V1, api_key=KEY))
-    agent = ChatCompletionAgent(service=service, name="a", instructions="Be brief.")
-    r = asyncio.run(agent.get_response(messages="Say hello."))
-    same(str(r), "Hello from the script, word by word.")
+def tool():
+    same(str(asyncio.run(agent().get_response(messages="What is the weather in Narvik?"))), ANSWER)
+
+
+@step
+def streamed():
+    async def run():
+        return "".join([str(c.message) async for c in agent().invoke_stream(messages=HELLO)])
+
+    same(asyncio.run(run()), GREETING)
