@@ -84,7 +84,7 @@ TEST_F(Agents, EndTheThinkingOfARunningRequest) {
                                          template_names);
     ASSERT_TRUE(c.send(fmt::format("POST {} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{}",
                                    kChat, body.size(), body)));
-    std::string seen = c.read_until("hm, hm, hm");
+    std::string seen = c.read_until("reasoning_content");
     const size_t at = seen.find("chatcmpl-");
     ASSERT_NE(at, seen.npos) << seen;
     const std::string id = seen.substr(at, seen.find('"', at) - at);

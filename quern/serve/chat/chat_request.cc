@@ -161,19 +161,22 @@ infer::ThinkStart think_start(const text::PromptText& prompt, const ChatRequest&
   return r.continues ? infer::ThinkStart::none : infer::ThinkStart::may_open;
 }
 
-// What the answer has to be: a form, calls, calls or a form, calls that follow their schemas, or anything.
-std::shared_ptr<const infer::ConstraintSource> read_constraint(const ServedModel& m, const Fields& f,
-                                                               const ChatRequest& r) {
-  if (!r.tools.active()) return m.constraints->read(f, m.tokenizer, r.think_start);
-  auto either = m.constraints->answer_or_calls(f, *r.format, r.tools, m.tokenizer, r.think_start);
-  if (either) return either;
-  if (r.tools.forced()) return m.constraints->calls(*r.format, r.tools, m.tokenizer, r.think_start);
-  if (r.tools.strict()) return m.constraints->strict_calls(*r.format, r.tools, m.tokenizer, r.think_start);
-  return nullptr;
-}
+struct ReadConstraint {
+  std::shared_ptr<const infer::ConstraintSource> source = {};
+  bool words = true;  // the answer may be words: its calls alone are constrained, if anything
+};
 
-bool only_calls_constrained(const Fields& f, const ToolUse& use) {
-  return use.strict() && !use.forced() && !f.find("response_format");
+// What the answer has to be: a form, calls, calls or a form, words and calls that follow their schemas, or anything.
+ReadConstraint read_constraint(const ServedModel& m, const Fields& f, const ChatRequest& r) {
+  if (!r.tools.active()) {
+    auto form = m.constraints->read(f, m.tokenizer, r.think_start);
+    return {form, form == nullptr};
+  }
+  if (auto either = m.constraints->answer_or_calls(f, *r.format, r.tools, m.tokenizer, r.think_start))
+    return {either, false};
+  if (r.tools.forced()) return {m.constraints->calls(*r.format, r.tools, m.tokenizer, r.think_start), false};
+  if (r.tools.strict()) return {m.constraints->strict_calls(*r.format, r.tools, m.tokenizer, r.think_start)};
+  return {};
 }
 
 }  // namespace
@@ -206,8 +209,9 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
   r.prompt = rendered.encode(m.tokenizer);
   r.think_start = think_start(rendered, r);
   if (r.plan && r.tools.active()) bad_field("x_think", "cannot be combined with tools");
-  r.options.constraint = read_constraint(m, f, r);
-  if (r.continues && (r.plan || (r.options.constraint && !only_calls_constrained(f, r.tools))))
+  const ReadConstraint constraint = read_constraint(m, f, r);
+  r.options.constraint = constraint.source;
+  if (r.continues && (r.plan || !constraint.words))
     bad_field("messages",
               "the last one is the beginning of the answer: it cannot be combined with a plan, a required call or "
               "another constraint on the answer");
