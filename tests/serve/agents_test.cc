@@ -94,7 +94,7 @@ TEST_F(Agents, EndTheThinkingOfARunningRequest) {
     EXPECT_NE(seen.find("\"content\":\"D"), seen.npos) << seen.substr(seen.size() - 2000);
     EXPECT_NE(seen.find("\"finish_reason\":\"stop\""), seen.npos);
     EXPECT_EQ(seen.find("</think>"), seen.npos);
-    EXPECT_LT(seen.size(), 4 * thought.size()) << "the thinking went on";
+    EXPECT_LT(seen.size(), 4 * thought.size()) << "the thinking did not end";
     refused(http(port(), "POST", "/v1/requests/" + id + "/end_thinking"), 404, id);
   }
   RawClient c(port());

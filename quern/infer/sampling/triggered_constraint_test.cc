@@ -55,7 +55,7 @@ TEST(TriggeredConstraint, WordsAreFreeAndCallsAreNot) {
   EXPECT_EQ(d.allowed(), kAll) << "words again";
   EXPECT_FALSE(d.c->finished());
   d.accept({0, 1, 7});
-  EXPECT_EQ(d.allowed(), "5 ") << "a token that completed the trigger and went on";
+  EXPECT_EQ(d.allowed(), "5 ") << "a token that completed the trigger and continued";
 }
 
 TEST(TriggeredConstraint, EndsAfterTheFirstWhenThereIsOne) {

@@ -6,23 +6,10 @@ def call(name, /, **arguments):
     return "<tool_call>\n" + json.dumps({"name": name, "arguments": arguments}) + "\n</tool_call>"
 
 
-AIDER_EDIT = """I add the function.
-
-sums.py
-```
-<<<<<<< SEARCH
-def one():
-    return 1
-=======
-def one():
-    return 1
-
-
-def add(a, b):
-    return a + b
->>>>>>> REPLACE
-```
-"""
+# Aider's edit block; its marks are those of an unfinished merge, which no file of the project may hold.
+AIDER_EDIT = "I add the function.\n\nsums.py\n```\n" + "\n".join([
+    "<" * 7 + " SEARCH", "def one():", "    return 1", "=" * 7, "def one():", "    return 1", "", "", "def add(a, b):",
+    "    return a + b", ">" * 7 + " REPLACE"]) + "\n```\n"
 
 LINES = {
     "weather in Oslo?": "I look it up.\n" + call("get_weather", city="Oslo"),
