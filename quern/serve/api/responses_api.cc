@@ -328,13 +328,13 @@ Json input_tokens_json(const ServedModel& m, const Json& body, ResponseStore& st
   const auto before = response_before(body, store);
   Json j = Json::object();
   j.set("object", "response.input_tokens");
-  j.set("input_tokens", count_prompt(m, read_response_request(body, before.get()).chat));
+  j.set("input_tokens", count_prompt(m, read_response_request(body, before.get(), store).chat));
   return j;
 }
 
 void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding) {
   const auto before = response_before(body, store);
-  ResponseRequest q = read_response_request(body, before.get());
+  ResponseRequest q = read_response_request(body, before.get(), store);
   const Grounded g = grounding.ground(q.chat, m.tokenizer, unix_time());
   if (const auto said = ResponseReply(m, e, body, std::move(q), g, store).run())
     grounding.keep(g, *said, unix_time());

@@ -21,7 +21,7 @@ struct ResponseRequest {
   std::vector<std::string> custom = {};  // names of tools that take a text instead of arguments
 };
 // `before`: what previous_response_id names, or null. An ApiError names what cannot be done.
-ResponseRequest read_response_request(const Json& body, const StoredResponse* before);
+ResponseRequest read_response_request(const Json& body, const StoredResponse* before, const ResponseStore& store);
 
 // What the request's prompt has in tokens, without generating.
 Json input_tokens_json(const ServedModel& m, const Json& body, ResponseStore& store);

@@ -32,7 +32,7 @@ std::string content_text(const Json& content, const std::string& where) {
 
 class Items {
  public:
-  explicit Items(Json messages) : out_(std::move(messages)) {}
+  Items(Json messages, const ResponseStore& store) : store_(store), out_(std::move(messages)) {}
 
   void add(const Json& item, const std::string& where) {
     if (!item.is_object()) bad_field(where, "expected an object");
@@ -43,8 +43,7 @@ class Items {
     if (type == "custom_tool_call") return call(f, input_arguments(needed(f, "input", where)), where);
     if (type == "function_call_output" || type == "custom_tool_call_output") return output(f, where);
     if (type == "reasoning") return reasoning(f, where);
-    if (type == "item_reference")
-      bad_field(where + ".type", "item_reference is not supported: send the item, or previous_response_id");
+    if (type == "item_reference") return reference(f, where);
     bad_field(where + ".type",
               "'{}' is not supported, expected message, function_call, function_call_output, custom_tool_call, "
               "custom_tool_call_output or reasoning",
@@ -90,6 +89,13 @@ class Items {
     m.set("role", role), m.set("content", text);
     out_.push(std::move(m));
   }
+  void reference(const Fields& f, const std::string& where) {
+    const std::string id = needed(f, "id", where);
+    const auto item = store_.output_item(id);
+    if (!item)
+      bad_field(where + ".id", "'{}' is no item of a stored response, or no longer: send the item itself", id);
+    add(*item, where);
+  }
   static std::string input_arguments(const std::string& input) {
     return Json(Json::Object{{std::string(kCustomInput), Json(input)}}).dump();
   }
@@ -120,6 +126,7 @@ class Items {
     if (!thought.empty()) turn().set("reasoning_content", thought);
   }
 
+  const ResponseStore& store_;
   Json out_, turn_;
 };
 
@@ -243,7 +250,7 @@ Json with_instructions(const std::optional<std::string>& instructions, const Jso
 
 }  // namespace
 
-ResponseRequest read_response_request(const Json& body, const StoredResponse* before) {
+ResponseRequest read_response_request(const Json& body, const StoredResponse* before, const ResponseStore& store) {
   const Fields f(body);
   refuse_fields(f);
   ResponseRequest r;
@@ -257,7 +264,7 @@ ResponseRequest read_response_request(const Json& body, const StoredResponse* be
   } else {
     r.input = *input;
   }
-  Items items(before ? before->messages : Json::array());
+  Items items(before ? before->messages : Json::array(), store);
   for (size_t i = 0; i < r.input.as_array().size(); ++i)
     items.add(r.input.as_array()[i], fmt::format("input[{}]", i));
   r.messages = items.take();
