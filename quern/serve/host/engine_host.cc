@@ -23,8 +23,8 @@ EngineHost::EngineHost(models::Model& model, infer::EngineOptions options, int64
       observed_(model,
                 [this](std::span<const int32_t> ids, int64_t at, ForwardTime time) { on_forward(ids, at, time); }),
       engine_(observed_, options),
-      max_sequences_(options.max_sequences),
       tokenizer_(options.tokenizer),
+      max_sequences_(options.max_sequences),
       max_in_flight_(options.max_sequences + max_waiting),
       max_seconds_(max_seconds),
       thread_([this](const std::stop_token& s) { loop(s); }) {}
