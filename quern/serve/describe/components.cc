@@ -42,11 +42,14 @@ constexpr const char* kComponents = R"json({
 "Tool": {"type": "object", "required": ["type", "function"], "properties": {"type": {"const": "function"},
   "function": {"type": "object", "required": ["name"], "properties": {
     "name": {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"}, "description": {"type": "string"},
-    "parameters": {"type": "object", "description": "a JSON Schema of type object"}}}}},
-"ToolChoice": {"description": "auto, none, required, or a named function", "oneOf": [
+    "parameters": {"type": "object", "description": "a JSON Schema of type object"}, "strict": {"type": ["boolean", "null"]}}}}},
+"ToolChoice": {"description": "auto, none, required, a named function, or one of some", "oneOf": [
   {"enum": ["auto", "none", "required"]},
   {"type": "object", "required": ["type", "function"], "properties": {"type": {"const": "function"},
-    "function": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}]},
+    "function": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}},
+  {"type": "object", "required": ["type", "allowed_tools"], "properties": {"type": {"const": "allowed_tools"},
+    "allowed_tools": {"type": "object", "required": ["tools"], "properties": {"mode": {"enum": ["auto", "required"]},
+      "tools": {"type": "array", "minItems": 1}}}}}]},
 "ResponseFormat": {"type": "object", "required": ["type"], "properties": {
   "type": {"enum": ["text", "json_object", "json_schema"]},
   "json_schema": {"type": "object", "properties": {"name": {"type": "string"}, "schema": {"type": "object"}}}}},
