@@ -160,7 +160,7 @@ TEST_F(Serving, AliasesAndOriginsChangeWhileItRuns) {
   app_->configure({.cors = {"https://page.example"}, .aliases = {{"gpt-4o-mini", "tiny"}}});
   ok(post("/v1/chat/completions", asks));
   EXPECT_EQ(ok(http(port(), "GET", "/v1/models")).at("data").as_array().size(), 2u);
-  EXPECT_EQ(ok(http(port(), "GET", "/v1/models/gpt-4o-mini")).at("alias_of").as_string(), "tiny");
+  EXPECT_EQ(ok(http(port(), "GET", "/v1/models/gpt-4o-mini")).at("root").as_string(), "tiny");
   const RawAnswer a = http(port(), "OPTIONS", "/health", "", "Origin: https://page.example\r\n");
   EXPECT_NE(a.head.find("access-control-allow-origin: https://page.example"), std::string::npos) << a.head;
 }

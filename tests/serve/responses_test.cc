@@ -54,6 +54,23 @@ TEST_F(Responses, AnswerAndGoOn) {
   refused(http(port(), "GET", "/v1/responses/" + unkept.at("id").as_string()), 404, "does not exist");
 }
 
+TEST_F(Responses, ReadItemsByTheirIds) {
+  start();
+  const Json first = ok(post(kPath, R"({"input": "What is the answer?", "max_output_tokens": 8, "seed": 3})"));
+  const Json& item = first.at("output").as_array()[0];
+  const auto tokens = [&](const Json& answer) {
+    Json body = Json::object(), input = Json::array();
+    input.push(Json::parse(R"({"role": "user", "content": "What is the answer?"})"));
+    input.push(answer);
+    input.push(Json::parse(R"({"role": "user", "content": "And now?"})"));
+    body.set("input", std::move(input));
+    return ok(post("/v1/responses/input_tokens", body.dump())).at("input_tokens").as_int();
+  };
+  Json named = Json::parse(R"({"type": "item_reference"})");
+  named.set("id", item.at("id"));
+  EXPECT_EQ(tokens(named), tokens(item));
+}
+
 TEST_F(Responses, StreamTheirItemsInOrder) {
   start();
   model_->defaults.eos_token_id = {model_->tokenizer.token_to_id("</s>")};
@@ -104,7 +121,7 @@ TEST_F(Responses, RefuseWhatTheyCannotDo) {
   refused(post(kPath, R"({"input": "x", "truncation": "auto"})"), 400, "truncation");
   refused(post(kPath, R"({"input": "x", "conversation": "c"})"), 400, "conversation");
   refused(post(kPath, R"({"input": "x", "tools": [{"type": "web_search"}]})"), 400, "tools[0]");
-  refused(post(kPath, R"({"input": [{"type": "item_reference", "id": "x"}]})"), 400, "item_reference");
+  refused(post(kPath, R"({"input": [{"type": "item_reference", "id": "x"}]})"), 400, "'x'");
   refused(post(kPath, R"({"input": [{"role": "user", "content": [{"type": "input_image"}]}]})"), 400, "input_image");
   refused(http(port(), "PUT", "/v1/responses/x"), 405, "GET, DELETE");
 }

@@ -21,6 +21,17 @@ std::string trained_tokenizer() {
 
 }  // namespace
 
+std::vector<Event> events_of(const std::string& body) {
+  std::vector<Event> out;
+  for (size_t at = 0; (at = body.find("event: ", at)) != body.npos;) {
+    const size_t line = body.find('\n', at), end = body.find("\n\n", at);
+    out.push_back({body.substr(at + 7, line - at - 7), Json::parse(body.substr(line + 7, end - line - 7))});
+    EXPECT_EQ(out.back().data.at("type").as_string(), out.back().name);
+    at = end;
+  }
+  return out;
+}
+
 std::unique_ptr<serve::ServedModel> tiny_model(int64_t max_waiting, const std::string& chat_template) {
   text::Tokenizer tokenizer = text::Tokenizer::from_json(trained_tokenizer());
   Json c = Json::parse(R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,

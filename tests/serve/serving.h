@@ -9,18 +9,26 @@
 
 #include "quern/serve/app/app.h"
 #include "tests/serve/raw_client.h"
+#include "tests/serve/scripted_model.h"
 
 namespace quern {
 
 // Two layers of llama over about 320 tokens, `</s>` ends an answer; `chat_template` empty: a plain one.
 std::unique_ptr<serve::ServedModel> tiny_model(int64_t max_waiting, const std::string& chat_template = {});
 
+struct Event {
+  std::string name;
+  Json data;
+};
+std::vector<Event> events_of(const std::string& body);  // of a stream whose events have names, each its data's type
+
 class Serving : public testing::Test {
  protected:
   void start(serve::AppOptions options = {}, serve::HttpServerOptions http_options = {}, int64_t max_waiting = 64) {
     options.log = false, http_options.port = 0;
     std::vector<std::unique_ptr<serve::ServedModel>> models;
-    models.push_back(tiny_model(max_waiting, chat_template_));
+    models.push_back(script_.empty() ? tiny_model(max_waiting, chat_template_)
+                                     : scripted_model("scripted", script_, context_));
     model_ = models[0].get();
     app_ = std::make_unique<serve::App>(std::move(models), options);
     server_ = std::make_unique<serve::HttpServer>(http_options, [this](serve::Exchange& e) { app_->handle(e); });
@@ -54,7 +62,9 @@ class Serving : public testing::Test {
     ADD_FAILURE() << "never: " << what;
   }
 
-  std::string chat_template_;  // of the model, set before start()
+  std::string chat_template_;       // of the model, set before start()
+  std::vector<ScriptLine> script_;  // the model is a scripted one with this context
+  int64_t context_ = 200'000;
   serve::ServedModel* model_ = nullptr;
   std::unique_ptr<serve::App> app_;
   std::unique_ptr<serve::HttpServer> server_;

@@ -87,6 +87,22 @@ Served read_lora(const std::string& text, const std::vector<Served>& models) {
           .scale = adapter.scale};
 }
 
+// NAME or NAME=MODEL.
+std::pair<std::string, std::string> read_alias(const std::string& text, const std::vector<Served>& served) {
+  const size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals),
+                    model = equals == text.npos ? served[0].id : text.substr(equals + 1);
+  const auto is_served = [&](const std::string& id) {
+    return std::ranges::find(served, id, &Served::id) != served.end();
+  };
+  if (name.empty()) throw UsageError(fmt::format("quern serve: --alias '{}': expected NAME or NAME=MODEL", text));
+  if (name.find('*') < name.size() - 1)
+    throw UsageError(fmt::format("quern serve: --alias '{}': * may only be the end of a name", text));
+  if (!is_served(model)) fail("--alias {}: no served model has the name '{}'", text, model);
+  if (is_served(name)) fail("--alias {}: a served model has the name '{}'", text, name);
+  return {name, model};
+}
+
 struct ServeSettings {
   models::LoadOptions load;
   DraftFlags ahead;
@@ -400,6 +416,7 @@ int cmd_serve(Words args) {
   const std::vector<Served> served = served_models(flags);
   const ServeSettings how = serve_settings(flags, served);
   allow_adapters(flags.o.app.adapters, served, how);
+  for (const std::string& text : flags.o.aliases) flags.o.app.live.aliases.insert(read_alias(text, served));
   auto manager = load_first(served, how, flags.o);
   Reloads reloads(flags, how, *manager);
   serve::AppOptions options = flags.o.app;

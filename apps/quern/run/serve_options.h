@@ -14,7 +14,7 @@
 namespace quern::cli {
 
 struct ServeOptions {
-  std::vector<std::string> names, loras, api_keys;
+  std::vector<std::string> names, aliases, loras, api_keys;
   std::string adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path, tls_cert, tls_key, config;
   serve::AppOptions app = {};
   infer::EngineOptions engine = {};
@@ -25,6 +25,10 @@ struct ServeOptions {
   void visit(V& v) {
     v("name", names, "model name that clients use; repeatable, one per DIR in order",
       {.value = "NAME", .shown_default = "name of the folder"});
+    v("alias", aliases,
+      "another name of a model (the first one without =MODEL), for clients that ask for a name of their own; a NAME "
+      "that ends in * is every name that begins so; repeatable",
+      {.value = "NAME[=MODEL]"});
     v("lora", loras,
       "serve a LoRA adapter (PEFT folder) on the first model, or on another (NAME=DIR@MODEL), as model NAME; SCALE "
       "multiplies its effect; repeatable",

@@ -71,7 +71,7 @@ const char* deliver_token(Sequence& s, std::span<const float> logits, const std:
   if (s.out.record) s.out.record->add(t);
   if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end()) return "stop";
   s.sampler.accept_token(t.token);
-  if (s.constrained && !forced) s.constrained->accept_token(t.token);
+  if (s.constrained && i >= s.forced_prefix) s.constrained->accept_token(t.token);
   s.tokens.push_back(t.token);
   s.out.tokens.push_back(t.token);
   s.out.logprobs.push_back(t.logprob);

@@ -45,6 +45,15 @@ TEST(Delivery, ForcedTokensGoFirstAndNeverStop) {
   EXPECT_LT(s.out.logprobs[0], s.out.logprobs[2]) << "of the model, not of certainty";
 }
 
+TEST(Delivery, TokensMayBeForcedWhileItRuns) {
+  Sequence s(greedy({.stop_ids = {5}, .forced = {1}}), 100);
+  EXPECT_FALSE(s.force_next(std::vector<int32_t>{6})) << "its own forced prefix comes first";
+  EXPECT_EQ(deliver_each(s, {0, 7}), "");
+  EXPECT_TRUE(s.force_next(std::vector<int32_t>{6, 5}));
+  EXPECT_EQ(deliver_each(s, {0, 0, 8}), "");
+  EXPECT_EQ(s.out.tokens, (std::vector<int32_t>{1, 7, 6, 5, 8}));
+}
+
 TEST(Delivery, AFalseFromTheClientCancels) {
   Request r = greedy({.top_logprobs = 2});
   std::vector<int32_t> seen;

@@ -262,6 +262,10 @@ Engine::~Engine() = default;
 
 Engine::Id Engine::submit(Request r) { return impl_->submit(std::move(r)); }
 void Engine::cancel(Id id) { impl_->queue.cancel(id); }
+bool Engine::force_next(Id id, std::span<const int32_t> tokens) {
+  const auto s = std::ranges::find(impl_->running, id, [](const auto& r) { return r->id; });
+  return s != impl_->running.end() && (*s)->force_next(tokens);
+}
 bool Engine::step() { return impl_->step(); }
 std::optional<Generated> Engine::take(Id id) { return impl_->queue.take(id); }
 PrefixCache& Engine::cache() { return impl_->prefix.cache(); }

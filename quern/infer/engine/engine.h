@@ -6,7 +6,7 @@
 //   Engine engine(*model, {.tokenizer = &tokenizer});
 //   Generated g = engine.run({.prompt = ids, .options = {.max_tokens = 100}});
 //
-// submit, cancel and take may be called from any thread; step and run from one thread at a time.
+// submit, cancel and take may be called from any thread; step, run and force_next from one thread at a time.
 #pragma once
 #include <memory>
 #include <optional>
@@ -75,6 +75,9 @@ class Engine {
 
   Id submit(Request r);  // throws Error when the request can never be served
   void cancel(Id id);
+  // The next tokens of a running request, given instead of sampled; its constraint sees them. Between steps, on the
+  // thread that steps. False: the request does not run, or its forced prefix is not over.
+  bool force_next(Id id, std::span<const int32_t> tokens);
   bool step();                           // false: nothing to do
   std::optional<Generated> take(Id id);  // once it is done
   Generated run(Request r);              // submit, step until it is done (other requests run meanwhile), take

@@ -28,6 +28,7 @@ struct Sequence {
   std::vector<int32_t> tokens;  // prompt and output
   std::string variant;          // of the model: choice_key of its adapters
   int64_t prompt = 0;
+  size_t forced_prefix = 0;                         // tokens of the output that bypass the constraint
   int64_t max_length = 0;                           // prompt and output at their longest
   int64_t max_rows = 0;                             // of its KV cache then; with shards, those of this rank
   int64_t state_bytes = 0;                          // memory its state needs then
@@ -47,6 +48,7 @@ struct Sequence {
         tokens(r.prompt),
         variant(nn::choice_key(r.options.adapters)),
         prompt(static_cast<int64_t>(tokens.size())),
+        forced_prefix(r.options.forced.size()),
         max_length(std::min(prompt + r.options.max_tokens, max_positions)),
         max_rows(max_length),
         sampler(r.options.sampling) {
@@ -73,6 +75,15 @@ struct Sequence {
         std::mismatch(draft().begin(), draft().end(), given.begin(), given.end()).first - draft().begin();
     out.speculated.record_acceptance(drafted, right);
     ahead->settle(state, right);
+  }
+  // Tokens to come next, given instead of sampled; false while the request's own forced prefix lasts.
+  bool force_next(std::span<const int32_t> next) {
+    std::vector<int32_t>& forced = r.options.forced;
+    if (out.tokens.size() < forced.size()) return false;
+    if (r.options.constraint && !constrained) constrained.emplace(*r.options.constraint);
+    forced = out.tokens;
+    forced.insert(forced.end(), next.begin(), next.end());
+    return true;
   }
   // Samples the next token from its logits.
   TokenLogprob sample(std::span<const float> logits) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "quern/base/error.h"
+#include "quern/infer/sampling/grammar_run.h"
 #include "quern/text/grammar/parse.h"
 
 namespace quern::infer {
@@ -16,16 +16,15 @@ constexpr std::string_view kClose = "</think>";
 class GrammarConstraint : public TokenConstraint {
  public:
   GrammarConstraint(std::shared_ptr<GrammarMachine> machine, ThinkStart start, int32_t think_token)
-      : machine_(std::move(machine)), think_token_(think_token) {
+      : run_(std::move(machine)), think_token_(think_token) {
     thinking_ = start == ThinkStart::opened;
     may_think_ = start == ThinkStart::may_open && think_token >= 0 && think_token < tokens().size();
-    if (!thinking_) state_ = machine_->start();
+    if (!thinking_) run_.begin();
   }
 
   std::span<const uint64_t> allowed() override {
     if (thinking_) return free_mask();
-    make_room();
-    const std::span<const uint64_t> bits = machine_->mask(state_);
+    const std::span<const uint64_t> bits = run_.mask();
     if (!may_think_) return bits;
     own_.assign(bits.begin(), bits.end());
     set(think_token_, true);
@@ -34,14 +33,11 @@ class GrammarConstraint : public TokenConstraint {
 
   bool allows(int32_t token) override {
     if (thinking_ || token < 0 || token >= tokens().size()) return TokenConstraint::allows(token);
-    if (may_think_ && token == think_token_) return true;
-    make_room();
-    const std::string& bytes = tokens().bytes(token);
-    return !bytes.empty() && machine_->read(state_, bytes) != GrammarMachine::kDead;
+    return (may_think_ && token == think_token_) || run_.allows(tokens().bytes(token));
   }
 
-  bool may_end() const override { return !thinking_ && machine_->may_end(state_); }
-  bool finished() const override { return !thinking_ && machine_->must_end(state_); }
+  bool may_end() const override { return !thinking_ && run_.may_end(); }
+  bool finished() const override { return !thinking_ && run_.must_end(); }
 
   void accept(int32_t token) override {
     if (may_think_ && token == think_token_) {
@@ -51,26 +47,20 @@ class GrammarConstraint : public TokenConstraint {
     }
     may_think_ = false;
     const std::string bytes = spelling(token);
-    if (!thinking_) return follow(bytes);
+    if (!thinking_) return run_.follow(bytes);
     thought_ += bytes;
     const size_t close = thought_.find(kClose);
     if (close != thought_.npos) {
       thinking_ = false;
-      state_ = machine_->start_after_blanks();
-      follow(thought_.substr(close + kClose.size()));
+      run_.begin_after_blanks();
+      run_.follow(thought_.substr(close + kClose.size()));
     } else if (thought_.size() >= kClose.size()) {
       thought_.erase(0, thought_.size() - kClose.size() + 1);  // what may still become the tag
     }
   }
 
  private:
-  const TokenTrie& tokens() const { return *machine_->tokens(); }
-  void make_room() {  // too much is remembered: a new machine goes on
-    if (!machine_->full()) return;
-    auto fresh = std::make_shared<GrammarMachine>(machine_->grammar(), machine_->tokens());
-    state_ = fresh->adopt(*machine_, state_);
-    machine_ = std::move(fresh);
-  }
+  const TokenTrie& tokens() const { return run_.tokens(); }
   void set(int32_t token, bool to) {
     const uint64_t bit = uint64_t{1} << (static_cast<size_t>(token) % 64);
     uint64_t& word = own_[static_cast<size_t>(token) / 64];
@@ -81,10 +71,6 @@ class GrammarConstraint : public TokenConstraint {
     return token == close_token() ? std::string(kClose) : tokens().bytes(token);
   }
   int32_t close_token() const { return tokens().close_think(); }
-  void follow(const std::string& bytes) {
-    state_ = machine_->read(state_, bytes);
-    QUERN_CHECK(state_ != GrammarMachine::kDead);
-  }
 
   // Everything but the tokens that would close the thinking and go on with something the grammar does not begin with.
   std::span<const uint64_t> free_mask() {
@@ -96,16 +82,14 @@ class GrammarConstraint : public TokenConstraint {
     for (int32_t t : tokens().closers()) {
       const std::string text = thought_ + spelling(t);
       const size_t close = text.find(kClose);
-      set(t, close == text.npos || machine_->read(machine_->start_after_blanks(),
-                                                  text.substr(close + kClose.size())) != GrammarMachine::kDead);
+      set(t, close == text.npos || run_.could_begin_after_blanks(text.substr(close + kClose.size())));
     }
     return own_;
   }
 
-  std::shared_ptr<GrammarMachine> machine_;
+  GrammarRun run_;
   int32_t think_token_;
   bool thinking_ = false, may_think_ = false;
-  GrammarMachine::State state_ = GrammarMachine::kDead;
   std::string thought_;        // the end of the thinking so far
   std::vector<uint64_t> own_;  // a mask that is not the machine's
 };

@@ -16,6 +16,14 @@ class GrammarSource {
  public:
   GrammarSource(std::shared_ptr<const text::Grammar> grammar, std::shared_ptr<const text::TokenTrie> tokens);
   std::shared_ptr<const ConstraintSource> with(ThinkStart start, int32_t think_token) const;
+  // Free text, in which whatever begins with `trigger` follows the grammar (triggered_constraint.cc).
+  struct Trigger {
+    std::string text;
+    ThinkStart start = ThinkStart::none;  // a trigger inside the thinking is none
+    int32_t think_token = -1;
+    bool once = false;  // the output ends where the grammar does; else free text follows
+  };
+  std::shared_ptr<const ConstraintSource> triggered(Trigger trigger) const;
 
  private:
   // Shared so that masks found for one answer serve the next; asked only by the engine's thread.

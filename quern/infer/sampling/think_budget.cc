@@ -17,7 +17,7 @@ class BudgetConstraint : public TokenConstraint {
       : tokenizer_(tokenizer), left_(o.tokens), inner_(std::move(inner)) {
     stage_ = o.opened ? Stage::thinking : Stage::start;
     words_ = (static_cast<size_t>(tokenizer.vocab_size()) + 63) / 64;
-    closing_ = tokenizer.encode(kForced, {.add_special_tokens = false});
+    closing_ = thinking_close(tokenizer);
   }
 
   std::span<const uint64_t> allowed() override {
@@ -87,6 +87,10 @@ struct BudgetSource : ConstraintSource {
 };
 
 }  // namespace
+
+std::vector<int32_t> thinking_close(const text::Tokenizer& tokenizer) {
+  return tokenizer.encode(kForced, {.add_special_tokens = false});
+}
 
 std::shared_ptr<const ConstraintSource> think_budget(const text::Tokenizer& tokenizer, ThinkBudgetOptions options,
                                                      std::shared_ptr<const ConstraintSource> inner) {

@@ -1,6 +1,9 @@
 // Writes Anthropic responses: content blocks at once, or as start, delta and stop events.
 #include "quern/serve/api/messages_api.h"
 
+#include <span>
+
+#include "quern/models/fingerprint.h"
 #include "quern/serve/api/reply.h"
 #include "quern/serve/chat/chat_turn.h"
 
@@ -18,9 +21,14 @@ Json text_block(const std::string& text) {
   j.set("text", text);
   return j;
 }
+// Clients hand thinking back with its signature. This server takes it back without: the signature says only which text it
+// belongs to.
+std::string signature_of(const std::string& thinking) {
+  return fmt::format("{:016x}", models::content_hash(std::as_bytes(std::span(thinking))));
+}
 Json thinking_block(const std::string& text) {
   Json j = block_of("thinking");
-  j.set("thinking", text), j.set("signature", "");
+  j.set("thinking", text), j.set("signature", text.empty() ? std::string() : signature_of(text));
   return j;
 }
 Json tool_block(const std::string& id, const std::string& name, Json input) {
@@ -72,8 +80,9 @@ class MessageReply final : public Reply {
   }
   void set_end(Json& j, const ChatChoice& c) const {
     const std::string finish = c.finish(), stop = c.stopped_by(m_.tokenizer, r_.options.stop);
+    const bool cut = Fields(found_.body).integer("max_tokens", 1, int64_t{1} << 31) > r_.options.max_tokens;
     j.set("stop_reason", finish == "tool_calls" ? "tool_use"
-                         : finish == "length"   ? "max_tokens"
+                         : finish == "length"   ? (cut ? "model_context_window_exceeded" : "max_tokens")
                          : stop.empty()         ? "end_turn"
                                                 : "stop_sequence");
     j.set("stop_sequence", stop.empty() ? Json() : Json(stop));
@@ -92,6 +101,7 @@ class MessageReply final : public Reply {
     found_.tell(m);
     start.set("message", std::move(m));
     send(std::move(start));
+    send(block_of("ping"));
     try {
       const bool whole =
           turn_.follow(&*stream_, {.part = [&](size_t, const ChatPart& part, const TextDelta*) { pass_on(part); },
@@ -146,6 +156,7 @@ class MessageReply final : public Reply {
   }
   void close() {
     if (open_.empty()) return;
+    if (open_ == "thinking") fill("signature_delta", "signature", signature_of(turn_.choices()[0].reasoning));
     Json j = block_of("content_block_stop");
     j.set("index", blocks_++);
     send(std::move(j));
@@ -170,15 +181,14 @@ class MessageReply final : public Reply {
 
 std::optional<std::string> anthropic_messages(ServedModel& m, Exchange& e, const Grounded& g) {
   if (!Fields(g.body).find("max_tokens")) bad_field("max_tokens", "expected a number of tokens");
-  ChatRequest r = read_chat_request(m, g.body, "");
+  ChatRequest r = read_chat_request(m, g.body, "", MaxTokens::up_to_context);
   if (r.plan) bad_field("x_think", "is not supported here: use /v1/chat/completions");
   return MessageReply(m, e, g, std::move(r)).run();
 }
 
 Json count_tokens_json(const ServedModel& m, const Json& body) {
-  Json chat = chat_body_of_messages(body), j = Json::object();
-  chat.erase("max_tokens");
-  j.set("input_tokens", static_cast<int64_t>(read_chat_request(m, chat, "").prompt.size()));
+  Json j = Json::object();
+  j.set("input_tokens", count_prompt(m, chat_body_of_messages(body)));
   return j;
 }
 

@@ -1,5 +1,7 @@
 // Converts Anthropic messages to the OpenAI form: tool results become messages of their own, blocks become texts and
 // calls.
+#include <optional>
+
 #include "quern/serve/api/messages_api.h"
 #include "quern/serve/wire/generation_fields.h"
 
@@ -18,7 +20,10 @@ std::string text_of(const Json& block, const char* field, const std::string& whe
   return text->as_string();
 }
 
-// A string, or blocks of type text alone.
+// The text of a block that says something: text, a document that is text, a search result. Empty: it is none of them.
+std::optional<std::string> block_text(const Json& block, const std::string& type, const std::string& where);
+
+// A string, or blocks that are texts.
 std::string plain_text(const Json* j, const std::string& where) {
   if (!j || j->is_null()) return {};
   if (j->is_string()) return j->as_string();
@@ -26,12 +31,28 @@ std::string plain_text(const Json* j, const std::string& where) {
   std::string all;
   for (size_t i = 0; i < j->as_array().size(); ++i) {
     const Json& block = j->as_array()[i];
-    const std::string at = fmt::format("{}[{}]", where, i);
-    if (const std::string type = type_of(block, at); type != "text")
-      bad_field(at, "type '{}' is not supported here: this server reads text only", type);
-    all += (i > 0 ? "\n" : "") + text_of(block, "text", at);
+    const std::string at = fmt::format("{}[{}]", where, i), type = type_of(block, at);
+    const auto text = block_text(block, type, at);
+    if (!text) bad_field(at, "type '{}' is not supported here: this server reads text only", type);
+    all += (i > 0 ? "\n" : "") + *text;
   }
   return all;
+}
+
+std::string titled(const Json& block, const std::string& text) {
+  const auto title = Fields(block).text("title");
+  return title ? *title + "\n\n" + text : text;
+}
+
+std::optional<std::string> block_text(const Json& block, const std::string& type, const std::string& where) {
+  if (type == "text") return text_of(block, "text", where);
+  if (type == "search_result") return titled(block, plain_text(block.find("content"), where + ".content"));
+  if (type != "document") return std::nullopt;
+  const Json* source = block.find("source");
+  const std::string at = where + ".source", kind = source ? type_of(*source, at) : "";
+  if (kind == "text") return titled(block, text_of(*source, "data", at));
+  if (kind == "content") return titled(block, plain_text(source->find("content"), at + ".content"));
+  bad_field(at, "type '{}' is not supported: this server reads documents of text only", kind);
 }
 
 Json message(const char* role, const std::string& content) {
@@ -45,8 +66,8 @@ void add_user(const Json::Array& blocks, const std::string& where, Json& out) {
   bool any = false;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const std::string at = fmt::format("{}.content[{}]", where, i), type = type_of(blocks[i], at);
-    if (type == "text") {
-      said += (any ? "\n" : "") + text_of(blocks[i], "text", at);
+    if (const auto text = block_text(blocks[i], type, at)) {
+      said += (any ? "\n" : "") + *text;
       any = true;
     } else if (type == "tool_result") {
       std::string result = plain_text(blocks[i].find("content"), at + ".content");
@@ -77,7 +98,7 @@ void add_assistant(const Json::Array& blocks, const std::string& where, Json& ou
       function.set("name", text_of(blocks[i], "name", at)), function.set("arguments", *input);
       call.set("id", text_of(blocks[i], "id", at)), call.set("type", "function"), call.set("function", function);
       calls.push(std::move(call));
-    } else {
+    } else if (type != "redacted_thinking") {  // nobody but its server can read it
       bad_field(at, "type '{}' is not supported: this server reads text, thinking and tool_use", type);
     }
   }
@@ -110,9 +131,6 @@ Json read_turns(const Json& body) {
     else
       add_assistant(content->as_array(), where, out);
   }
-  const Json& last = out.as_array().back();
-  if (last.at("role") == Json("assistant"))
-    bad_field("messages", "the last message is the assistant's: prefilling its answer is not supported");
   return out;
 }
 
@@ -128,7 +146,8 @@ Json read_anthropic_tools(const Json& list) {
     if (!schema || !schema->is_object()) bad_field(where + ".input_schema", "expected a JSON Schema, an object");
     Json function = Json::object(), one = Json::object();
     function.set("name", text_of(t, "name", where)), function.set("parameters", *schema);
-    if (const Json* d = t.find("description")) function.set("description", *d);
+    for (const char* same : {"description", "strict"})
+      if (const Json* v = t.find(same)) function.set(same, *v);
     one.set("type", "function"), one.set("function", std::move(function));
     out.push(std::move(one));
   }
@@ -152,14 +171,64 @@ void read_anthropic_choice(const Json& choice, Json& out) {
   if (Fields(choice).boolean("disable_parallel_tool_use").value_or(false)) out.set("parallel_tool_calls", false);
 }
 
+// Thinking of earlier turns may be left out: of all but the last `keep` assistant messages that have any.
+void clear_thinking(const Json& edit, Json& messages, const std::string& where) {
+  const Json* keep = edit.find("keep");
+  if (keep && *keep == Json("all")) return;
+  int64_t left = 1;
+  if (keep && keep->is_object()) left = Fields(*keep).integer("value", 1, 1 << 30).value_or(1);
+  if (keep && !keep->is_object() && !keep->is_null())
+    bad_field(where + ".keep", "expected \"all\" or {{\"type\": \"thinking_turns\", \"value\": N}}");
+  for (size_t i = messages.items().size(); i-- > 0;)
+    if (Json& m = messages.items()[i]; m.find("reasoning_content") && left-- <= 0) m.erase("reasoning_content");
+}
+
+void manage_context(const Json& management, Json& messages) {
+  const Json* edits = management.find("edits");
+  if (!edits || edits->is_null()) return;
+  if (!edits->is_array()) bad_field("context_management.edits", "expected a list");
+  for (size_t i = 0; i < edits->as_array().size(); ++i) {
+    const std::string at = fmt::format("context_management.edits[{}]", i);
+    const std::string type = type_of(edits->as_array()[i], at);
+    if (!type.starts_with("clear_thinking_"))
+      bad_field(at + ".type", "'{}' is not supported: this server removes thinking only; shorten the messages", type);
+    clear_thinking(edits->as_array()[i], messages, at);
+  }
+}
+
+// output_config {"effort", "format"}, and output_format as it was called first.
+void read_output(const Fields& f, Json& out) {
+  const Json* config = f.find("output_config");
+  const Json* format = config ? config->find("format") : f.find("output_format");
+  if (config)
+    if (const auto effort = Fields(*config).text("effort")) out.set("reasoning_effort", *effort);
+  if (!format || format->is_null()) return;
+  Json wanted = Json::object();
+  wanted.set("type", type_of(*format, "output_config.format")), wanted.set("json_schema", *format);
+  out.set("response_format", std::move(wanted));
+}
+
+void read_thinking(const Json& thinking, Json& out) {
+  const std::string type = type_of(thinking, "thinking");
+  if (type != "enabled" && type != "disabled" && type != "adaptive")
+    bad_field("thinking.type", "'{}': expected enabled, disabled or adaptive", type);
+  Json kwargs = Json::object();
+  kwargs.set("enable_thinking", type != "disabled");
+  out.set("chat_template_kwargs", std::move(kwargs));
+  if (const auto budget = Fields(thinking).integer("budget_tokens", 1, int64_t{1} << 31))
+    out.set("thinking_budget", *budget);
+}
+
 }  // namespace
 
 Json chat_body_of_messages(const Json& body) {
   const Fields f(body);
-  for (const char* field : {"mcp_servers", "container", "context_management"})
+  for (const char* field : {"mcp_servers", "container"})
     if (f.find(field)) bad_field(field, "is not supported by this server");
-  Json out = Json::object();
-  out.set("messages", read_turns(body));
+  Json out = Json::object(), messages = read_turns(body);
+  if (const Json* management = f.find("context_management")) manage_context(*management, messages);
+  if (messages.as_array().back().at("role") == Json("assistant")) out.set("continue_final_message", true);
+  out.set("messages", std::move(messages));
   if (const Json* tools = f.find("tools")) out.set("tools", read_anthropic_tools(*tools));
   if (const Json* choice = f.find("tool_choice")) read_anthropic_choice(*choice, out);
   for (const char* same : {"model", "max_tokens", "temperature", "top_p", "top_k", "stream", "seed", "x_think",
@@ -169,16 +238,8 @@ Json chat_body_of_messages(const Json& body) {
     if (!stop->is_array()) bad_field("stop_sequences", "expected a list of strings");
     out.set("stop", *stop);
   }
-  if (const Json* thinking = f.find("thinking")) {
-    const std::string type = type_of(*thinking, "thinking");
-    if (type != "enabled" && type != "disabled" && type != "adaptive")
-      bad_field("thinking.type", "'{}': expected enabled, disabled or adaptive", type);
-    Json kwargs = Json::object();
-    kwargs.set("enable_thinking", type != "disabled");
-    out.set("chat_template_kwargs", std::move(kwargs));
-    if (const auto budget = Fields(*thinking).integer("budget_tokens", 1, int64_t{1} << 31))
-      out.set("thinking_budget", *budget);
-  }
+  if (const Json* thinking = f.find("thinking")) read_thinking(*thinking, out);
+  read_output(f, out);
   return out;
 }
 

@@ -25,14 +25,20 @@ class Reply {
 
  protected:
   Reply(ServedModel& m, Exchange& e, const char* id_prefix)
-      : m_(m), e_(e), id_(new_id(id_prefix)), created_(unix_time()) {
+      : m_(m), e_(e), id_(id_of(e, id_prefix)), created_(unix_time()) {
     e.facts.model = m.id;
+  }
+
+  // The digits of the request's own id, by which it can be named while it runs.
+  static std::string id_of(const Exchange& e, const char* prefix) {
+    return e.id.starts_with(kRequestId) ? prefix + e.id.substr(kRequestId.size()) : new_id(prefix);
   }
 
   // The fields that every object of the OpenAI completion endpoints begins with.
   Json envelope(const char* object) const {
     Json j = Json::object();
     j.set("id", id_), j.set("object", object), j.set("created", created_), j.set("model", m_.id);
+    if (!m_.fingerprint.empty()) j.set("system_fingerprint", m_.fingerprint);
     return j;
   }
 

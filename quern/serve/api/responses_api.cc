@@ -11,15 +11,38 @@ namespace quern::serve {
 namespace {
 
 struct Item {  // of the output
-  enum class Kind { reasoning, message, call };
+  enum class Kind { reasoning, summary, message, call, custom };
   Kind kind = Kind::message;
   std::string id = {}, call_id = {}, name = {}, text = {};  // text: what is said or thought, or a call's arguments
+  Json logprobs = Json::array();                            // of a message, when asked for
+  bool parts() const { return kind != Kind::call && kind != Kind::custom; }
 };
+
+// What the API calls the parts and the events of an item.
+struct ItemNames {
+  const char *prefix, *part, *added, *removed, *delta, *done, *index, *value;
+};
+const ItemNames& names(const Item& item) {
+  static const ItemNames all[] = {
+      {"rs_", "reasoning_text", "response.content_part.added", "response.content_part.done",
+       "response.reasoning_text.delta", "response.reasoning_text.done", "content_index", "text"},
+      {"rs_", "summary_text", "response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
+       "response.reasoning_summary_text.delta", "response.reasoning_summary_text.done", "summary_index", "text"},
+      {"msg_", "output_text", "response.content_part.added", "response.content_part.done",
+       "response.output_text.delta", "response.output_text.done", "content_index", "text"},
+      {"fc_", nullptr, nullptr, nullptr, "response.function_call_arguments.delta",
+       "response.function_call_arguments.done", nullptr, "arguments"},
+      {"ctc_", nullptr, nullptr, nullptr, "response.custom_tool_call_input.delta",
+       "response.custom_tool_call_input.done", nullptr, "input"},
+  };
+  return all[static_cast<size_t>(item.kind)];
+}
 
 Json part_json(const Item& item, const std::string& text) {
   Json p = Json::object();
-  p.set("type", item.kind == Item::Kind::message ? "output_text" : "reasoning_text"), p.set("text", text);
-  if (item.kind == Item::Kind::message) p.set("annotations", Json::array()), p.set("logprobs", Json::array());
+  p.set("type", names(item).part), p.set("text", text);
+  if (item.kind != Item::Kind::message) return p;
+  p.set("annotations", Json::array()), p.set("logprobs", text.empty() ? Json::array() : item.logprobs);
   return p;
 }
 
@@ -27,17 +50,22 @@ Json item_json(const Item& item, bool done) {
   Json j = Json::object();
   j.set("id", item.id);
   const char* status = done ? "completed" : "in_progress";
-  const Json parts = done ? Json(Json::Array{part_json(item, item.text)}) : Json::array();
+  const Json parts = done && item.parts() ? Json(Json::Array{part_json(item, item.text)}) : Json::array();
   switch (item.kind) {
     case Item::Kind::reasoning:
       j.set("type", "reasoning"), j.set("summary", Json::array()), j.set("content", parts);
+      break;
+    case Item::Kind::summary:
+      j.set("type", "reasoning"), j.set("summary", parts);
       break;
     case Item::Kind::message:
       j.set("type", "message"), j.set("role", "assistant"), j.set("status", status), j.set("content", parts);
       break;
     case Item::Kind::call:
-      j.set("type", "function_call"), j.set("status", status), j.set("call_id", item.call_id);
-      j.set("name", item.name), j.set("arguments", done ? item.text : std::string());
+    case Item::Kind::custom:
+      j.set("type", item.kind == Item::Kind::call ? "function_call" : "custom_tool_call"), j.set("status", status);
+      j.set("call_id", item.call_id), j.set("name", item.name);
+      j.set(names(item).value, done ? item.text : std::string());
       break;
   }
   return j;
@@ -65,7 +93,7 @@ class ResponseReply final : public Reply {
       event("response.in_progress", "response", response("in_progress"));
     }
     try {
-      const auto take = [&](size_t, const ChatPart& part, const TextDelta*) { pass_on(part); };
+      const auto take = [&](size_t, const ChatPart& part, const TextDelta* piece) { pass_on(part, piece); };
       const auto tell = [&](const RequestProgress& p) {
         Json j = Json::object();
         j.set("response", response("in_progress")), j.set("prompt_progress", progress_json(p));
@@ -96,7 +124,7 @@ class ResponseReply final : public Reply {
 
   static Json failure(const ApiError& error) {
     Json j = Json::object();
-    j.set("code", "server_error"), j.set("message", error.what());
+    j.set("code", error.status == 429 ? "rate_limit_exceeded" : "server_error"), j.set("message", error.what());
     return j;
   }
 
@@ -113,7 +141,7 @@ class ResponseReply final : public Reply {
     for (const Item& item : items_) {
       if (!over) break;
       Json one = item_json(item, true);
-      if (item.kind == Item::Kind::call && !called(item.call_id)) one.set("status", "incomplete");
+      if (!item.parts() && !called(item.call_id)) one.set("status", "incomplete");
       output.push(std::move(one));
     }
     j.set("id", id_), j.set("object", "response"), j.set("created_at", created_), j.set("status", status);
@@ -131,6 +159,10 @@ class ResponseReply final : public Reply {
     j.set("store", said("store", true)), j.set("temperature", r_.options.sampling.temperature);
     j.set("text", said("text", text)), j.set("tool_choice", said("tool_choice", "auto"));
     j.set("tools", said("tools", Json::array())), j.set("top_p", r_.options.sampling.top_p);
+    j.set("background", false), j.set("service_tier", "default"), j.set("max_tool_calls", Json());
+    for (const char* same : {"user", "safety_identifier", "prompt_cache_key"})
+      if (const Json* v = Fields(body_).find(same)) j.set(same, *v);
+    j.set("top_logprobs", r_.options.top_logprobs), j.set("completed_at", over ? Json(unix_time()) : Json());
     j.set("truncation", "disabled"), j.set("usage", over ? usage_json() : Json());
     if (over && !turn_.choices()[0].warnings.empty()) {
       Json list = Json::array();
@@ -173,18 +205,23 @@ class ResponseReply final : public Reply {
     final.set("x_warnings", std::move(warnings));
   }
 
-  void pass_on(const ChatPart& part) {
+  void pass_on(const ChatPart& part, const TextDelta* piece) {
     if (!part.reasoning.empty()) {
-      if (!open_ || items_.back().kind != Item::Kind::reasoning) open(Item::Kind::reasoning);
-      fill("response.reasoning_text.delta", part.reasoning);
+      const auto kind = q_.summary ? Item::Kind::summary : Item::Kind::reasoning;
+      if (!open_ || items_.back().kind != kind) open(kind);
+      fill(part.reasoning);
     }
     if (!part.words.content.empty()) {
       if (!open_ || items_.back().kind != Item::Kind::message) open(Item::Kind::message);
-      fill("response.output_text.delta", part.words.content);
+      Json logprobs = Json::array();
+      if (r_.logprobs && piece && piece->token >= 0)
+        logprobs.push(chat_logprob(m_.tokenizer, piece->token, piece->logprob, piece->top));
+      fill(part.words.content, logprobs);
     }
     for (const CallDelta& c : part.words.calls) {
-      if (!c.id.empty()) open(Item::Kind::call, c.id, c.name);
-      if (!c.arguments.empty()) fill("response.function_call_arguments.delta", c.arguments);
+      const bool custom = std::ranges::find(q_.custom, c.name) != q_.custom.end();
+      if (!c.id.empty()) open(custom ? Item::Kind::custom : Item::Kind::call, c.id, c.name);
+      if (!c.arguments.empty()) fill(c.arguments);
     }
   }
 
@@ -199,55 +236,65 @@ class ResponseReply final : public Reply {
     return stream_->send(type, j);
   }
   // Where the open item is, for its events.
-  Json place(bool with_part) const {
+  Json place() const {
+    const Item& item = items_.back();
     Json j = Json::object();
-    j.set("item_id", items_.back().id), j.set("output_index", static_cast<int64_t>(items_.size()) - 1);
-    if (with_part) j.set("content_index", int64_t{0});
+    j.set("item_id", item.id), j.set("output_index", static_cast<int64_t>(items_.size()) - 1);
+    if (names(item).index) j.set(names(item).index, int64_t{0});
     return j;
   }
 
   void open(Item::Kind kind, const std::string& call_id = {}, const std::string& name = {}) {
     close();
-    const char* prefix = kind == Item::Kind::reasoning ? "rs_" : kind == Item::Kind::message ? "msg_" : "fc_";
-    items_.push_back({.kind = kind, .id = new_id(prefix), .call_id = call_id, .name = name});
+    Item& item = items_.emplace_back(Item{.kind = kind, .call_id = call_id, .name = name});
+    item.id = new_id(names(item).prefix);
     open_ = true;
     Json j = Json::object();
-    j.set("output_index", static_cast<int64_t>(items_.size()) - 1), j.set("item", item_json(items_.back(), false));
+    j.set("output_index", static_cast<int64_t>(items_.size()) - 1), j.set("item", item_json(item, false));
     event("response.output_item.added", j);
-    if (kind == Item::Kind::call) return;
-    Json p = place(true);
-    p.set("part", part_json(items_.back(), ""));
-    event("response.content_part.added", p);
+    if (!item.parts()) return;
+    Json p = place();
+    p.set("part", part_json(item, ""));
+    event(names(item).added, p);
   }
 
-  void fill(const char* type, const std::string& text) {
-    items_.back().text += text;
-    Json j = place(items_.back().kind != Item::Kind::call);
+  void fill(const std::string& text, const Json& logprobs = Json::array()) {
+    Item& item = items_.back();
+    item.text += text;
+    for (const Json& one : logprobs.as_array()) item.logprobs.push(one);
+    if (item.kind == Item::Kind::custom) return;  // its text is known when the call is whole
+    Json j = place();
     j.set("delta", text);
-    if (items_.back().kind == Item::Kind::message) j.set("logprobs", Json::array());
-    event(type, j);
+    if (item.kind == Item::Kind::message) j.set("logprobs", logprobs);
+    event(names(item).delta, j);
   }
 
   void close() {
     if (!std::exchange(open_, false)) return;
-    const Item& item = items_.back();
-    const bool call = item.kind == Item::Kind::call;
-    Json j = place(!call);
-    j.set(call ? "arguments" : "text", item.text);
-    if (call) j.set("name", item.name);
-    if (item.kind == Item::Kind::message) j.set("logprobs", Json::array());
-    event(call                               ? "response.function_call_arguments.done"
-          : item.kind == Item::Kind::message ? "response.output_text.done"
-                                             : "response.reasoning_text.done",
-          j);
-    if (!call) {
-      Json p = place(true);
+    Item& item = items_.back();
+    if (item.kind == Item::Kind::custom) finish_custom(item);
+    Json j = place();
+    j.set(names(item).value, item.text);
+    if (item.kind == Item::Kind::call) j.set("name", item.name);
+    if (item.kind == Item::Kind::message) j.set("logprobs", item.logprobs);
+    event(names(item).done, j);
+    if (item.parts()) {
+      Json p = place();
       p.set("part", part_json(item, item.text));
-      event("response.content_part.done", p);
+      event(names(item).removed, p);
     }
     Json d = Json::object();
     d.set("output_index", static_cast<int64_t>(items_.size()) - 1), d.set("item", item_json(item, true));
     event("response.output_item.done", d);
+  }
+
+  // From the arguments of the function that it is for the model to the text.
+  void finish_custom(Item& item) {
+    const std::string arguments = std::exchange(item.text, {});
+    if (called(item.call_id)) item.text = Fields(Json::parse(arguments)).text(kCustomInput).value_or("");
+    Json j = place();
+    j.set("delta", item.text);
+    event(names(item).delta, j);
   }
 
   const Json& body_;
@@ -263,18 +310,31 @@ class ResponseReply final : public Reply {
 
 }  // namespace
 
+namespace {
+
+std::shared_ptr<const StoredResponse> response_before(const Json& body, ResponseStore& store) {
+  const auto id = Fields(body).text("previous_response_id");
+  if (!id) return nullptr;
+  if (auto before = store.get(*id)) return before;
+  ApiError x(404, "invalid_request_error", "previous_response_not_found",
+             fmt::format("previous_response_id: response '{}' does not exist, or no longer", *id));
+  x.param = "previous_response_id";
+  throw x;
+}
+
+}  // namespace
+
+Json input_tokens_json(const ServedModel& m, const Json& body, ResponseStore& store) {
+  const auto before = response_before(body, store);
+  Json j = Json::object();
+  j.set("object", "response.input_tokens");
+  j.set("input_tokens", count_prompt(m, read_response_request(body, before.get(), store).chat));
+  return j;
+}
+
 void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding) {
-  std::shared_ptr<const StoredResponse> before;
-  if (const auto id = Fields(body).text("previous_response_id")) {
-    before = store.get(*id);
-    if (!before) {
-      ApiError x(404, "invalid_request_error", "previous_response_not_found",
-                 fmt::format("previous_response_id: response '{}' does not exist, or no longer", *id));
-      x.param = "previous_response_id";
-      throw x;
-    }
-  }
-  ResponseRequest q = read_response_request(body, before.get());
+  const auto before = response_before(body, store);
+  ResponseRequest q = read_response_request(body, before.get(), store);
   const Grounded g = grounding.ground(q.chat, m.tokenizer, unix_time());
   if (const auto said = ResponseReply(m, e, body, std::move(q), g, store).run())
     grounding.keep(g, *said, unix_time());

@@ -1,10 +1,15 @@
 // Converts items to messages: the items of one turn (text, calls, reasoning) become one assistant message.
+#include <algorithm>
+#include <optional>
+
 #include "quern/serve/api/responses_api.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 
 namespace quern::serve {
 namespace {
+
+constexpr std::string_view kLogprobs = "message.output_text.logprobs";
 
 std::string content_text(const Json& content, const std::string& where) {
   if (content.is_string()) return content.as_string();
@@ -16,9 +21,9 @@ std::string content_text(const Json& content, const std::string& where) {
     const Fields f(part);
     const std::string type = f.text("type").value_or("");
     if (type != "input_text" && type != "output_text" && type != "text" && type != "reasoning_text" &&
-        type != "summary_text")
+        type != "summary_text" && type != "refusal")
       bad_field(at, "type '{}' is not supported: this server reads text only", type);
-    const auto text = f.text("text");
+    const auto text = f.text(type == "refusal" ? "refusal" : "text");
     if (!text) bad_field(at + ".text", "expected a string");
     all += *text;
   }
@@ -27,18 +32,22 @@ std::string content_text(const Json& content, const std::string& where) {
 
 class Items {
  public:
-  explicit Items(Json messages) : out_(std::move(messages)) {}
+  Items(Json messages, const ResponseStore& store) : store_(store), out_(std::move(messages)) {}
 
   void add(const Json& item, const std::string& where) {
     if (!item.is_object()) bad_field(where, "expected an object");
     const Fields f(item);
     const std::string type = f.text("type").value_or("message");
     if (type == "message") return message(f, where);
-    if (type == "function_call") return call(f, where);
-    if (type == "function_call_output") return output(f, where);
+    if (type == "function_call") return call(f, needed(f, "arguments", where), where);
+    if (type == "custom_tool_call") return call(f, input_arguments(needed(f, "input", where)), where);
+    if (type == "function_call_output" || type == "custom_tool_call_output") return output(f, where);
     if (type == "reasoning") return reasoning(f, where);
+    if (type == "item_reference") return reference(f, where);
     bad_field(where + ".type",
-              "'{}' is not supported, expected message, function_call, function_call_output or reasoning", type);
+              "'{}' is not supported, expected message, function_call, function_call_output, custom_tool_call, "
+              "custom_tool_call_output or reasoning",
+              type);
   }
   Json take() {
     close();
@@ -80,9 +89,19 @@ class Items {
     m.set("role", role), m.set("content", text);
     out_.push(std::move(m));
   }
-  void call(const Fields& f, const std::string& where) {
+  void reference(const Fields& f, const std::string& where) {
+    const std::string id = needed(f, "id", where);
+    const auto item = store_.output_item(id);
+    if (!item)
+      bad_field(where + ".id", "'{}' is no item of a stored response, or no longer: send the item itself", id);
+    add(*item, where);
+  }
+  static std::string input_arguments(const std::string& input) {
+    return Json(Json::Object{{std::string(kCustomInput), Json(input)}}).dump();
+  }
+  void call(const Fields& f, const std::string& arguments, const std::string& where) {
     Json function = Json::object(), one = Json::object(), calls = Json::array();
-    function.set("name", needed(f, "name", where)), function.set("arguments", needed(f, "arguments", where));
+    function.set("name", needed(f, "name", where)), function.set("arguments", arguments);
     one.set("id", needed(f, "call_id", where)), one.set("type", "function"), one.set("function", std::move(function));
     if (const Json* before = turn().find("tool_calls")) calls = *before;
     calls.push(std::move(one));
@@ -99,11 +118,15 @@ class Items {
   }
   void reasoning(const Fields& f, const std::string& where) {
     if (f.find("encrypted_content")) bad_field(where + ".encrypted_content", "is not supported");
-    const Json* content = f.find("content");
     close();
-    if (content) turn().set("reasoning_content", content_text(*content, where + ".content"));
+    std::string thought;
+    for (const char* field : {"content", "summary"})
+      if (const Json* parts = f.find(field); parts && thought.empty())
+        thought = content_text(*parts, fmt::format("{}.{}", where, field));
+    if (!thought.empty()) turn().set("reasoning_content", thought);
   }
 
+  const ResponseStore& store_;
   Json out_, turn_;
 };
 
@@ -119,20 +142,41 @@ void refuse_fields(const Fields& f) {
   if (f.text("truncation").value_or("disabled") != "disabled")
     bad_field("truncation", "only \"disabled\" is supported: nothing is truncated silently");
   for (const std::string& what : f.texts("include"))
-    if (what != "reasoning.encrypted_content") bad_field("include", "'{}' is not supported", what);
-  if (f.integer("top_logprobs", 0, 20).value_or(0) > 0) bad_field("top_logprobs", "is not supported here");
+    if (what != "reasoning.encrypted_content" && what != kLogprobs)
+      bad_field("include", "'{}' is not supported", what);
 }
 
-Json chat_tools(const Json& list) {
+// {"type": "custom"} as a function of one text.
+Json custom_function(const Json& t, const std::string& where) {
+  Json parameters = Json::parse(R"({"type": "object", "required": ["input"], "additionalProperties": false})");
+  Json input = Json::parse(R"({"type": "string"})"), properties = Json::object(), function = Json::object();
+  if (const Json* format = t.find("format"); format && !format->is_null()) {
+    const Fields f(*format);
+    const std::string type = f.text("type").value_or("text"), syntax = f.text("syntax").value_or("");
+    const auto definition = f.text("definition");
+    if (type != "text" && (type != "grammar" || syntax != "regex" || !definition))
+      bad_field(where + ".format", "only text, and a grammar of syntax regex with its definition, are supported");
+    if (type == "grammar") input.set("pattern", "^(?:" + *definition + ")$");
+  }
+  properties.set(kCustomInput, std::move(input)), parameters.set("properties", std::move(properties));
+  for (const char* same : {"name", "description"})
+    if (const Json* v = t.find(same)) function.set(same, *v);
+  function.set("parameters", std::move(parameters)), function.set("strict", true);
+  return function;
+}
+
+Json chat_tools(const Json& list, std::vector<std::string>& custom) {
   if (!list.is_array()) bad_field("tools", "expected a list");
   Json out = Json::array();
   for (size_t i = 0; i < list.as_array().size(); ++i) {
     const Json& t = list.as_array()[i];
-    const Json* type = t.find("type");
-    if (!type || *type != Json("function"))
-      bad_field(fmt::format("tools[{}].type", i), "only function is supported: this server has no built-in tools");
+    const std::string where = fmt::format("tools[{}]", i), type = Fields(t).text("type").value_or("");
+    if (type != "function" && type != "custom")
+      bad_field(where + ".type",
+                "'{}' is not supported, expected function or custom: this server has no built-in tools", type);
     Json function = t, one = Json::object();
-    function.erase("type"), function.erase("strict");
+    if (type == "custom") function = custom_function(t, where), custom.push_back(Fields(t).text("name").value_or(""));
+    function.erase("type");
     one.set("type", "function"), one.set("function", std::move(function));
     out.push(std::move(one));
   }
@@ -141,12 +185,22 @@ Json chat_tools(const Json& list) {
 
 Json chat_choice(const Json& choice) {
   if (choice.is_string()) return choice;
-  const Json* type = choice.find("type");
-  const Json* name = choice.find("name");
-  if (!type || *type != Json("function") || !name)
-    bad_field("tool_choice", "expected auto, none, required or {{\"type\": \"function\", \"name\": …}}");
-  Json function = Json::object(), out = Json::object();
-  function.set("name", *name), out.set("type", "function"), out.set("function", std::move(function));
+  const Fields f(choice);
+  const std::string type = f.text("type").value_or("");
+  const auto name = f.text("name");
+  Json out = Json::object(), inner = Json::object();
+  if ((type == "function" || type == "custom") && name) {
+    inner.set("name", *name), out.set("type", "function"), out.set("function", std::move(inner));
+    return out;
+  }
+  const Json* tools = f.find("tools");
+  if (type != "allowed_tools" || !tools || !tools->is_array())
+    bad_field("tool_choice",
+              "expected auto, none, required, {{\"type\": \"function\", \"name\": …}}, or allowed_tools with a list");
+  Json list = Json::array();
+  for (const Json& t : tools->as_array()) list.push(chat_choice(t));
+  if (const Json* mode = f.find("mode")) inner.set("mode", *mode);
+  inner.set("tools", std::move(list)), out.set("type", type), out.set("allowed_tools", std::move(inner));
   return out;
 }
 
@@ -160,9 +214,43 @@ void read_format(const Json& text, Json& chat) {
   chat.set("response_format", std::move(out));
 }
 
+void read_reasoning(const Fields& f, ResponseRequest& r) {
+  if (const auto effort = f.text("effort")) r.chat.set("reasoning_effort", *effort);
+  r.summary = f.text("summary") || f.text("generate_summary");
+}
+
+void read_logprobs(const Fields& f, Json& chat) {
+  const auto top = f.integer("top_logprobs", 0, 20);
+  const std::vector<std::string> include = f.texts("include");
+  if (!top && std::ranges::find(include, kLogprobs) == include.end()) return;
+  chat.set("logprobs", true), chat.set("top_logprobs", top.value_or(0));
+}
+
+// Instructions and the system messages that the input begins with are one: many templates know one, at the beginning.
+Json with_instructions(const std::optional<std::string>& instructions, const Json& messages) {
+  std::string system = instructions.value_or("");
+  bool any = instructions.has_value(), begins = true;
+  Json rest = Json::array(), out = Json::array();
+  for (const Json& m : messages.as_array()) {
+    const Json& role = m.at("role");
+    begins = begins && (role == Json("system") || role == Json("developer"));
+    if (begins)
+      system += (any ? "\n\n" : "") + m.at("content").as_string(), any = true;
+    else
+      rest.push(m);
+  }
+  if (any) {
+    Json m = Json::object();
+    m.set("role", "system"), m.set("content", system);
+    out.push(std::move(m));
+  }
+  for (Json& m : rest.items()) out.push(std::move(m));
+  return out;
+}
+
 }  // namespace
 
-ResponseRequest read_response_request(const Json& body, const StoredResponse* before) {
+ResponseRequest read_response_request(const Json& body, const StoredResponse* before, const ResponseStore& store) {
   const Fields f(body);
   refuse_fields(f);
   ResponseRequest r;
@@ -176,17 +264,11 @@ ResponseRequest read_response_request(const Json& body, const StoredResponse* be
   } else {
     r.input = *input;
   }
-  Items items(before ? before->messages : Json::array());
+  Items items(before ? before->messages : Json::array(), store);
   for (size_t i = 0; i < r.input.as_array().size(); ++i)
     items.add(r.input.as_array()[i], fmt::format("input[{}]", i));
   r.messages = items.take();
-  Json messages = Json::array();
-  if (const auto instructions = f.text("instructions")) {
-    Json m = Json::object();
-    m.set("role", "system"), m.set("content", *instructions);
-    messages.push(std::move(m));
-  }
-  for (const Json& m : r.messages.as_array()) messages.push(m);
+  Json messages = with_instructions(f.text("instructions"), r.messages);
   if (messages.as_array().empty()) bad_field("input", "is empty");
   r.chat = Json::object();
   r.chat.set("messages", std::move(messages));
@@ -195,11 +277,11 @@ ResponseRequest read_response_request(const Json& body, const StoredResponse* be
         "thinking_budget", "x_memory", "x_documents", "timeout", "return_progress"})
     if (const Json* v = f.find(same)) r.chat.set(same, *v);
   if (const Json* v = f.find("max_output_tokens")) r.chat.set("max_completion_tokens", *v);
-  if (const Json* tools = f.find("tools")) r.chat.set("tools", chat_tools(*tools));
+  if (const Json* tools = f.find("tools")) r.chat.set("tools", chat_tools(*tools, r.custom));
   if (const Json* choice = f.find("tool_choice")) r.chat.set("tool_choice", chat_choice(*choice));
   if (const Json* text = f.find("text")) read_format(*text, r.chat);
-  if (const Json* reasoning = f.find("reasoning"))
-    if (const auto effort = Fields(*reasoning).text("effort")) r.chat.set("reasoning_effort", *effort);
+  if (const Json* reasoning = f.find("reasoning")) read_reasoning(Fields(*reasoning), r);
+  read_logprobs(f, r.chat);
   return r;
 }
 

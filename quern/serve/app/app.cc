@@ -72,7 +72,7 @@ bool App::enter(Exchange& e) const {
 
 void App::handle(Exchange& e) {
   const Stopwatch watch;
-  const std::string id = e.id = new_id("req-");
+  const std::string id = e.id = new_id(kRequestId.data());
   const std::string path = e.request().path;  // with the prefix, for the log
   e.header("x-request-id", id), e.header("request-id", id);
   add_cors_headers(e);
@@ -155,7 +155,7 @@ std::string App::model_name(const Json& body, std::string* plan) const {
   const Json* name = body.find("model");
   if (!name || name->is_null()) return ids[0];
   if (!name->is_string()) bad_field("model", "expected a string");
-  const std::string wanted = live()->model(name->as_string());
+  const std::string wanted = meant(name->as_string());
   for (const std::string& id : ids)
     if (id == wanted) return id;
   for (const std::string& id : ids)
@@ -231,11 +231,6 @@ void App::messages(Exchange& e) {
   const auto m = model_with_room(body);
   const Grounded g = grounding_.ground(chat_body_of_messages(body), m->tokenizer, unix_time());
   if (const auto said = anthropic_messages(*m, e, g)) grounding_.keep(g, *said, unix_time());
-}
-
-void App::count_tokens(Exchange& e) {
-  const Json body = read_body(e);
-  e.answer(200, "application/json", count_tokens_json(*language_model_for(body), body).dump());
 }
 
 void App::responses(Exchange& e) {

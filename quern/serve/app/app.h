@@ -73,6 +73,7 @@ class App {
   bool requests_wait() const;                                          // in the queue of a model
   std::shared_ptr<const LiveSettings> live() const;
   static bool may_use(const Caller& caller, std::string_view model);
+  std::string meant(const std::string& name) const;
   void allow_model(const Caller& caller, Json& body) const;  // or 403
   void refuse_when_busy(Exchange& e) const;                  // with 429
   void refuse_when_stopping(Exchange& e) const;              // with 503
@@ -94,6 +95,8 @@ class App {
   void messages(Exchange& e);
   void count_tokens(Exchange& e);
   void responses(Exchange& e);
+  void input_tokens(Exchange& e);
+  void end_thinking(Exchange& e);
   void response(Exchange& e);
   void delete_response(Exchange& e);
   void sessions(Exchange& e);

@@ -51,6 +51,14 @@ bool App::may_use(const Caller& caller, std::string_view model) {
 }
 
 // A body that names no model gets the first that its caller may use.
+// What a name stands for: a served model by its own name, with a plan behind it or not, else what an alias says.
+std::string App::meant(const std::string& name) const {
+  const std::string id = name.substr(0, name.find(':'));
+  for (const std::string& served : models_->ids())
+    if (served == name || served == id) return name;
+  return live()->model(name);
+}
+
 void App::allow_model(const Caller& caller, Json& body) const {
   if (caller.models.empty()) return;
   const Json* name = body.find("model");
@@ -60,7 +68,7 @@ void App::allow_model(const Caller& caller, Json& body) const {
     body.set("model", first == ids.end() ? caller.models[0] : *first);
     return;
   }
-  if (!name->is_string() || may_use(caller, name->as_string()) || may_use(caller, live()->model(name->as_string())))
+  if (!name->is_string() || may_use(caller, name->as_string()) || may_use(caller, meant(name->as_string())))
     return;
   ApiError x(403, "permission_error", "model_not_allowed",
              fmt::format("the API key '{}' may not use model '{}'; it may use: {}", caller.user, name->as_string(),
@@ -118,35 +126,5 @@ void App::ready(Exchange& e) {
 }
 
 void App::usage(Exchange& e) { e.answer(200, "application/json", admission_.usage(e).dump()); }
-
-void App::models(Exchange& e) {
-  const auto live = this->live();
-  auto one = [&](const std::string& name) {
-    const std::string id = live->model(name);
-    const auto m = models_->loaded(id);
-    Json j = Json::object();
-    j.set("id", name), j.set("object", "model"), j.set("created", m ? m->created : started_);
-    j.set("owned_by", "quern"), j.set("loaded", m != nullptr);
-    if (id != name) j.set("alias_of", id);
-    if (m) j.set("family", m->family()), j.set("context_length", m->max_tokens());
-    return j;
-  };
-  constexpr std::string_view kBelow = "/v1/models/";
-  if (e.request().path.starts_with(kBelow)) {
-    Json name = Json::object();
-    const std::string wanted = e.request().path.substr(kBelow.size());
-    name.set("model", wanted);
-    allow_model(e.caller, name);
-    const std::string id = model_name(name);
-    return e.answer(200, "application/json", one(live->aliases.contains(wanted) ? wanted : id).dump());
-  }
-  std::vector<std::string> names = models_->ids();
-  for (const auto& [alias, id] : live->aliases) names.push_back(alias);
-  Json j = Json::object(), list = Json::array();
-  for (const std::string& name : names)
-    if (may_use(e.caller, name) || may_use(e.caller, live->model(name))) list.push(one(name));
-  j.set("object", "list"), j.set("data", std::move(list));
-  e.answer(200, "application/json", j.dump());
-}
 
 }  // namespace quern::serve

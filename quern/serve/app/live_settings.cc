@@ -29,11 +29,10 @@ void check_origins(const std::vector<std::string>& origins, std::string_view whe
 }
 
 std::string LiveSettings::model(const std::string& name) const {
-  const auto whole = aliases.find(name);
-  if (whole != aliases.end()) return whole->second;
+  if (std::string whole = alias_target(aliases, name); !whole.empty()) return whole;
   const size_t colon = std::min(name.find(':'), name.size());
-  const auto found = aliases.find(name.substr(0, colon));
-  return found == aliases.end() ? name : found->second + name.substr(colon);
+  const std::string found = alias_target(aliases, name.substr(0, colon));
+  return found.empty() ? name : found + name.substr(colon);
 }
 
 LiveSettings read_live_settings(const std::filesystem::path& file, LiveSettings over) {
@@ -44,6 +43,7 @@ LiveSettings read_live_settings(const std::filesystem::path& file, LiveSettings 
   check_origins(over.cors, where + ", cors");
   for (const auto& [alias, model] : f.aliases.as_object(where + ", aliases")) {
     if (alias.empty()) fail("{}, aliases: an empty name", where);
+    if (alias.find('*') < alias.size() - 1) fail("{}, aliases: '{}': * may only be the end of a name", where, alias);
     over.aliases[alias] = model.as_string(where + ", aliases, " + alias);
   }
   for (const LiveModel& m : f.models) {

@@ -8,13 +8,13 @@
 //   dir = "/srv/models/small"
 #pragma once
 #include <filesystem>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/base/json.h"
 #include "quern/base/setting.h"
+#include "quern/serve/models/model_aliases.h"
 
 namespace quern::serve {
 
@@ -32,7 +32,7 @@ struct LiveSettings {
   std::vector<std::string> cors = {};                       // origins, "*" for all; empty: other origins may not call
   std::string cors_methods = "GET, POST, DELETE, OPTIONS";  // that CORS allows
   std::string cors_headers = {};                            // the same; empty: those that the browser asks for
-  std::map<std::string, std::string> aliases = {};          // further names of models
+  ModelAliases aliases = {};                                // further names of models
   std::vector<LiveModel> models = {};                       // beside those of the command line
 
   template <class V>

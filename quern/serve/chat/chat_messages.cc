@@ -13,9 +13,9 @@ std::string joined_parts(const Json::Array& parts, const std::string& where) {
     const Json* type = parts[k].find("type");
     if (!type || !type->is_string()) bad_field(at, "expected an object with a type");
     const std::string& t = type->as_string();
-    if (t != "text" && t != "input_text" && t != "output_text")
+    if (t != "text" && t != "input_text" && t != "output_text" && t != "refusal")
       bad_field(at, "type '{}' is not supported: this server reads text only", t);
-    const Json* piece = parts[k].find("text");
+    const Json* piece = parts[k].find(t == "refusal" ? "refusal" : "text");
     if (!piece || !piece->is_string()) bad_field(at, "expected a text");
     text += piece->as_string();
   }

@@ -87,8 +87,54 @@ int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t>
   throw e;
 }
 
+namespace {
+
+// The assistant's message that the answer continues: the last one, where a field (vLLM's) or the message itself
+// (Mistral's and DeepSeek's) says so. Null: the answer is a new message.
+Json continued_message(const Fields& f) {
+  const Json* list = f.find("messages");
+  if (!list || !list->is_array() || list->as_array().empty()) return {};
+  const Json& last = list->as_array().back();
+  const Json* prefix = last.find("prefix");
+  if (!f.boolean("continue_final_message").value_or(prefix && *prefix == Json(true))) return {};
+  const std::string where = fmt::format("messages[{}]", list->as_array().size() - 1);
+  Json alone = Json::object();
+  alone.set("messages", Json(Json::Array{last}));
+  Json m = read_messages(alone).as_array()[0];
+  if (m.at("role") != Json("assistant")) bad_field(where + ".role", "only an assistant's message can be continued");
+  if (m.find("tool_calls")) bad_field(where + ".tool_calls", "a message with calls cannot be continued");
+  if (list->as_array().size() < 2) bad_field("messages", "expected a message before the one to be continued");
+  return m;
+}
+
+Json without_last(const Json& body) {
+  Json out = body, messages = body.at("messages");
+  messages.items().pop_back();
+  out.set("messages", std::move(messages));
+  return out;
+}
+
+// Thinking that the template has opened and the message does not hold is closed: the message is the answer already.
+std::string continued_text(const Json& m, bool opened) {
+  const Json* thought = m.find("reasoning_content");
+  const std::string& said = m.at("content").as_string();
+  const bool thinks = thought && !thought->as_string().empty();
+  std::string text;
+  if (thinks) text += (opened ? "" : "<think>\n") + thought->as_string();
+  if (!said.empty() && (thinks || opened)) text += "\n</think>\n\n";
+  return text + said;
+}
+
+}  // namespace
+
 text::PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r) {
-  return render_chat(m.chat_template, m.tokenizer, f, r);
+  const Json last = continued_message(f);
+  if (last.is_null()) return render_chat(m.chat_template, m.tokenizer, f, r);
+  text::PromptText p = render_chat(m.chat_template, m.tokenizer, Fields(without_last(f.body())), r);
+  const std::string begun = continued_text(last, p.opens_thinking());
+  r.continues = !begun.empty();
+  p.append(text::turn_start(m.chat_template, m.tokenizer, begun));
+  return p;
 }
 
 text::PromptText render_chat(const text::ChatTemplate& chat_template, const text::Tokenizer& tokenizer,
@@ -108,7 +154,39 @@ text::PromptText render_chat(const text::ChatTemplate& chat_template, const text
   }
 }
 
-ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan) {
+namespace {
+
+infer::ThinkStart think_start(const text::PromptText& prompt, const ChatRequest& r) {
+  if (prompt.opens_thinking()) return infer::ThinkStart::opened;
+  return r.continues ? infer::ThinkStart::none : infer::ThinkStart::may_open;
+}
+
+struct ReadConstraint {
+  std::shared_ptr<const infer::ConstraintSource> source = {};
+  bool words = true;  // the answer may be words: its calls alone are constrained, if anything
+};
+
+// What the answer has to be: a form, calls, calls or a form, words and calls that follow their schemas, or anything.
+ReadConstraint read_constraint(const ServedModel& m, const Fields& f, const ChatRequest& r) {
+  if (!r.tools.active()) {
+    auto form = m.constraints->read(f, m.tokenizer, r.think_start);
+    return {form, form == nullptr};
+  }
+  if (auto either = m.constraints->answer_or_calls(f, *r.format, r.tools, m.tokenizer, r.think_start))
+    return {either, false};
+  if (r.tools.forced()) return {m.constraints->calls(*r.format, r.tools, m.tokenizer, r.think_start), false};
+  if (r.tools.strict()) return {m.constraints->strict_calls(*r.format, r.tools, m.tokenizer, r.think_start)};
+  return {};
+}
+
+}  // namespace
+
+int64_t count_prompt(const ServedModel& m, const Json& body) {
+  ChatRequest r;
+  return static_cast<int64_t>(render_chat(m, Fields(body), r).encode(m.tokenizer).size());
+}
+
+ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan, MaxTokens max_tokens) {
   const Fields f(body);
   refuse_unsupported(f);
   ChatRequest r;
@@ -129,21 +207,25 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
     r.plan = read_think(Json(plan));
   const text::PromptText rendered = render_chat(m, f, r);
   r.prompt = rendered.encode(m.tokenizer);
-  const infer::ThinkStart start = rendered.opens_thinking() ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
-  r.think_start = start;
-  r.options.constraint = m.constraints->read(f, m.tokenizer, start);
-  if (r.options.constraint && r.tools.active())
-    bad_field("tools", "cannot be combined with a constraint on the answer, unless tool_choice is none");
+  r.think_start = think_start(rendered, r);
   if (r.plan && r.tools.active()) bad_field("x_think", "cannot be combined with tools");
-  if (r.tools.forced()) r.options.constraint = m.constraints->calls(*r.format, r.tools, m.tokenizer, start);
+  const ReadConstraint constraint = read_constraint(m, f, r);
+  r.options.constraint = constraint.source;
+  if (r.continues && (r.plan || !constraint.words))
+    bad_field("messages",
+              "the last one is the beginning of the answer: it cannot be combined with a plan, a required call or "
+              "another constraint on the answer");
   if (const auto budget = f.integer("thinking_budget", 0, int64_t{1} << 31))
     r.options.constraint = infer::think_budget(
-        m.tokenizer, {.tokens = *budget, .opened = start == infer::ThinkStart::opened}, r.options.constraint);
+        m.tokenizer, {.tokens = *budget, .opened = r.think_start == infer::ThinkStart::opened}, r.options.constraint);
   if (r.options.constraint && r.plan)
     bad_field("x_think", "cannot be combined with a constraint on the answer or a thinking_budget");
   const bool newer = f.find("max_completion_tokens") != nullptr;
   const char* field = newer ? "max_completion_tokens" : "max_tokens";
-  r.options.max_tokens = token_budget(m, r.prompt.size(), f.integer(field, 1, int64_t{1} << 31), field);
+  std::optional<int64_t> wish = f.integer(field, 1, int64_t{1} << 31);
+  const int64_t left = m.model->max_positions() - static_cast<int64_t>(r.prompt.size());
+  if (max_tokens == MaxTokens::up_to_context && wish && left > 0) wish = std::min(*wish, left);
+  r.options.max_tokens = token_budget(m, r.prompt.size(), wish, field);
   return r;
 }
 

@@ -15,6 +15,7 @@ struct ChatRequest {
   Json messages;  // as the template was given them
   ToolUse tools;
   const ToolFormat* format = nullptr;  // how calls are written; null: nobody may call
+  bool continues = false;              // the answer goes on from a given beginning, the last message
   std::vector<int32_t> prompt;
   infer::ThinkStart think_start = infer::ThinkStart::may_open;
   infer::GenerateOptions options;
@@ -25,9 +26,14 @@ struct ChatRequest {
   std::optional<reason::ThinkPlan> plan;
 };
 
-ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan);
+// Whether a maximum beyond the model's context is refused, or means the rest of the context.
+enum class MaxTokens { within_context, up_to_context };
 
-// Messages and tools of a request into r, and the prompt the template makes of them.
+ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan,
+                              MaxTokens max_tokens = MaxTokens::within_context);
+
+// Messages and tools of a request into r, and the prompt the template makes of them; of a served model, with the
+// beginning of the answer if the request gives one.
 text::PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r);
 text::PromptText render_chat(const text::ChatTemplate& chat_template, const text::Tokenizer& tokenizer,
                              const Fields& f, ChatRequest& r);
@@ -38,5 +44,7 @@ reason::ThinkPlan read_think(const Json& field);
 
 // How many tokens may follow a prompt; an ApiError with numbers when prompt and wish do not fit the context.
 int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t> wish, const char* field);
+// How many tokens a request's prompt has.
+int64_t count_prompt(const ServedModel& m, const Json& body);
 
 }  // namespace quern::serve

@@ -24,6 +24,13 @@ std::string ChatChoice::stopped_by(const text::Tokenizer& tokenizer, const std::
   return found;
 }
 
+namespace {
+
+// The answer ends with its first call, which has to be seen as it comes.
+bool one_call(const ChatRequest& r) { return r.format && !r.tools.parallel; }
+
+}  // namespace
+
 ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), answers_(*m.host, e) {
   for (int64_t i = 0; i < r.n; ++i) {
     infer::Request q{.prompt = r.prompt, .options = r.options};
@@ -33,8 +40,9 @@ ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), a
     if (r.format) c.tools = ToolStream(*r.format, r.tools);
     c.answer = answers_.add(std::move(q), {.seconds = r.seconds,
                                            .progress = r.stream && r.progress && i == 0,
-                                           .streams = r.stream,
-                                           .each_token = r.logprobs || r.format});
+                                           .streams = r.stream || one_call(r),
+                                           .each_token = r.logprobs || r.format,
+                                           .think_start = r.think_start});
     choices_.push_back(std::move(c));
   }
 }
@@ -59,6 +67,7 @@ void ChatTurn::pass_on(size_t i, const ReasoningSplit::SplitText& part, const Te
     std::move(rest.calls.begin(), rest.calls.end(), std::back_inserter(out.words.calls));
     std::move(rest.warnings.begin(), rest.warnings.end(), std::back_inserter(out.words.warnings));
   }
+  if (c.tools.full()) c.answer->stop();
   c.reasoning += out.reasoning, c.content += out.words.content;
   c.warnings.insert(c.warnings.end(), out.words.warnings.begin(), out.words.warnings.end());
   if (told.part && (piece || !out.empty())) told.part(i, out, piece);

@@ -5,13 +5,13 @@ namespace quern::serve::about {
 
 // about_openai.cc
 extern const char kChat[], kCompletions[], kEmbeddings[], kRerank[], kScore[], kResponses[], kResponse[],
-    kDeleteResponse[];
+    kDeleteResponse[], kInputTokens[];
 // about_anthropic.cc
 extern const char kMessages[], kCountTokens[];
 // about_server.cc
 extern const char kModels[], kModel[], kAdapters[], kLoadAdapter[], kUnloadAdapter[], kTokenize[], kDetokenize[],
     kApplyTemplate[], kWebUi[], kHealth[], kReady[], kUsage[], kVersion[], kOpenApi[], kProps[], kMetrics[], kSlots[],
-    kSessions[], kSession[], kPostSession[], kDeleteSession[];
+    kSessions[], kSession[], kPostSession[], kDeleteSession[], kEndThinking[];
 // about_llama.cc
 extern const char kLlamaCompletion[], kInfill[], kLlamaEmbedding[];
 // about_batch.cc

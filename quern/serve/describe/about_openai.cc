@@ -24,6 +24,7 @@ const char kChat[] = R"json({"tag": "generation", "summary": "a chat: whole or s
   "x_memory": {"type": ["boolean", "object", "null"]}, "x_documents": {"type": ["boolean", "object", "null"]},
   "speculative": {"type": ["object", "string", "boolean", "null"]}, "ignore_eos": {"type": ["boolean", "null"]},
   "lora": {"$ref": "#/components/schemas/Lora"}, "return_progress": {"type": ["boolean", "null"]},
+  "continue_final_message": {"type": ["boolean", "null"], "description": "the last message begins the answer"},
   "timeout": {"type": ["number", "null"], "minimum": 0.001, "maximum": 1000000}}}})json";
 
 const char kCompletions[] = R"json({"tag": "generation", "summary": "text after a text: whole or streamed",
@@ -44,15 +45,7 @@ const char kCompletions[] = R"json({"tag": "generation", "summary": "text after 
   "timeout": {"type": ["number", "null"], "minimum": 0.001, "maximum": 1000000}}}})json";
 
 const char kEmbeddings[] = R"json({"tag": "reading", "summary": "vectors of texts, of length 1", "needs": ["model"],
-"body": {"type": "object", "required": ["input"], "properties": {
-  "model": {"$ref": "#/components/schemas/ModelName"}, "input": {"$ref": "#/components/schemas/Prompt"},
-  "encoding_format": {"enum": ["float", "base64", null]},
-  "dimensions": {"type": ["integer", "null"], "minimum": 1, "description": "must be the model's own"}}},
-"answer": {"type": "object", "required": ["object", "data", "model", "usage"], "properties": {
-  "object": {"const": "list"}, "model": {"type": "string"}, "usage": {"$ref": "#/components/schemas/ReadingUsage"},
-  "data": {"type": "array", "items": {"type": "object", "required": ["object", "index", "embedding"], "properties": {
-    "object": {"const": "embedding"}, "index": {"type": "integer"},
-    "embedding": {"type": ["array", "string"], "items": {"type": "number"}}}}}}}})json";
+"body": "ResponseRequest"})json";
 
 const char kRerank[] = R"json({"tag": "reading", "summary": "documents by relevance to a query", "needs": ["model"],
 "body": {"type": "object", "required": ["query", "documents"], "properties": {
@@ -105,6 +98,11 @@ const char kResponses[] = R"json({"tag": "generation", "summary": "a response, w
   "reasoning": {"type": ["object", "null"], "properties": {"effort": {"type": ["string", "null"]}}},
   "metadata": {"type": ["object", "null"]}, "truncation": {"enum": ["disabled", null]},
   "timeout": {"type": ["number", "null"], "minimum": 0.001, "maximum": 1000000}}}})json";
+
+const char kInputTokens[] = R"json({"tag": "reading", "summary": "how many tokens a response's request has",
+"needs": ["model", "id"], "body": "ResponseRequest",
+"answer": {"type": "object", "required": ["object", "input_tokens"], "properties": {
+  "object": {"const": "response.input_tokens"}, "input_tokens": {"type": "integer", "minimum": 0}}}})json";
 
 const char kResponse[] = R"json([{"path": "/v1/responses/{response_id}", "tag": "generation",
   "summary": "a stored response", "needs": ["id"], "answer": "Response"},

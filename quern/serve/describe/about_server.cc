@@ -81,6 +81,11 @@ const char kSlots[] = R"json({"tag": "server", "summary": "the requests in fligh
   "fail_on_no_slot": {"type": "string", "description": "503 when as many requests run as can"}},
 "answer": {"type": "array", "items": {"$ref": "#/components/schemas/Slot"}}})json";
 
+const char kEndThinking[] = R"json({"path": "/v1/requests/{request_id}/end_thinking", "tag": "server",
+"summary": "ends the thinking of a running request", "needs": ["id"],
+"answer": {"type": "object", "required": ["id", "object", "ended"], "properties": {"id": {"type": "string"},
+  "object": {"const": "request.end_thinking"}, "ended": {"type": "boolean"}}}})json";
+
 const char kSessions[] = R"json({"tag": "sessions", "summary": "the saved sessions", 
 "answer": {"type": "object", "required": ["object", "data"], "properties": {
   "object": {"const": "list"}, "data": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}}}}})json";

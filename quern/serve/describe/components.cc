@@ -44,11 +44,14 @@ constexpr const char* kComponents = R"json({
 "Tool": {"type": "object", "required": ["type", "function"], "properties": {"type": {"const": "function"},
   "function": {"type": "object", "required": ["name"], "properties": {
     "name": {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"}, "description": {"type": "string"},
-    "parameters": {"type": "object", "description": "a JSON Schema of type object"}}}}},
-"ToolChoice": {"description": "auto, none, required, or a named function", "oneOf": [
+    "parameters": {"type": "object", "description": "a JSON Schema of type object"}, "strict": {"type": ["boolean", "null"]}}}}},
+"ToolChoice": {"description": "auto, none, required, a named function, or one of some", "oneOf": [
   {"enum": ["auto", "none", "required"]},
   {"type": "object", "required": ["type", "function"], "properties": {"type": {"const": "function"},
-    "function": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}]},
+    "function": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}},
+  {"type": "object", "required": ["type", "allowed_tools"], "properties": {"type": {"const": "allowed_tools"},
+    "allowed_tools": {"type": "object", "required": ["tools"], "properties": {"mode": {"enum": ["auto", "required"]},
+      "tools": {"type": "array", "minItems": 1}}}}}]},
 "ResponseFormat": {"type": "object", "required": ["type"], "properties": {
   "type": {"enum": ["text", "json_object", "json_schema"]},
   "json_schema": {"type": "object", "properties": {"name": {"type": "string"}, "schema": {"type": "object"}}}}},
@@ -133,7 +136,7 @@ constexpr const char* kComponents = R"json({
   "messages": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["role", "content"],
     "properties": {"role": {"enum": ["user", "assistant"]}, "content": {"type": ["string", "array"],
       "items": {"type": "object", "required": ["type"], "properties": {
-        "type": {"enum": ["text", "thinking", "tool_use", "tool_result"]}, "text": {"type": "string"}}}}}}},
+        "type": {"enum": ["text", "thinking", "redacted_thinking", "tool_use", "tool_result", "document", "search_result"]}, "text": {"type": "string"}}}}}}},
   "system": {"type": ["string", "array", "null"], "items": {"type": "object", "required": ["type", "text"],
     "properties": {"type": {"const": "text"}, "text": {"type": "string"}}}},
   "temperature": {"type": ["number", "null"], "minimum": 0, "maximum": 100},
@@ -146,15 +149,26 @@ constexpr const char* kComponents = R"json({
       "description": {"type": "string"}, "input_schema": {"type": "object"}}}},
   "tool_choice": {"type": ["object", "null"], "required": ["type"], "properties": {
     "type": {"enum": ["auto", "any", "tool", "none"]}, "name": {"type": "string"}}},
+  "output_config": {"type": ["object", "null"], "properties": {"effort": {"type": ["string", "null"]},
+    "format": {"type": ["object", "null"]}}}, "context_management": {"type": ["object", "null"]},
   "thinking": {"type": ["object", "null"], "required": ["type"], "properties": {
     "type": {"enum": ["enabled", "disabled", "adaptive"]}, "budget_tokens": {"type": "integer", "minimum": 1}}},
   "timeout": {"type": ["number", "null"], "minimum": 0.001, "maximum": 1000000}}},
+"ResponseRequest": {"type": "object", "required": ["input"], "properties": {
+  "model": {"$ref": "#/components/schemas/ModelName"}, "input": {"$ref": "#/components/schemas/Prompt"},
+  "encoding_format": {"enum": ["float", "base64", null]},
+  "dimensions": {"type": ["integer", "null"], "minimum": 1, "description": "must be the model's own"}}},
+"answer": {"type": "object", "required": ["object", "data", "model", "usage"], "properties": {
+  "object": {"const": "list"}, "model": {"type": "string"}, "usage": {"$ref": "#/components/schemas/ReadingUsage"},
+  "data": {"type": "array", "items": {"type": "object", "required": ["object", "index", "embedding"], "properties": {
+    "object": {"const": "embedding"}, "index": {"type": "integer"},
+    "embedding": {"type": ["array", "string"], "items": {"type": "number"}}}}}}},
 "Response": {"type": "object", "required": ["id", "object", "created_at", "status", "model", "output"], "properties": {
   "id": {"type": "string"}, "object": {"const": "response"}, "created_at": {"type": "integer"},
   "status": {"enum": ["completed", "incomplete", "failed", "in_progress", "cancelled", "queued"]},
   "model": {"type": "string"},
   "output": {"type": "array", "items": {"type": "object", "required": ["type"], "properties": {
-    "type": {"enum": ["message", "reasoning", "function_call"]}}}},
+    "type": {"enum": ["message", "reasoning", "function_call", "custom_tool_call"]}}}},
   "previous_response_id": {"type": ["string", "null"]}, "usage": {"type": ["object", "null"]}}},
 "Document": {"oneOf": [{"type": "string"}, {"type": "object", "required": ["text"], "properties": {
   "text": {"type": "string"}}}]},

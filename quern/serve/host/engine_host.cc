@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "quern/base/free_blocks.h"
+#include "quern/infer/sampling/think_budget.h"
+#include "quern/reason/trace.h"
 
 namespace quern::serve {
 namespace {
@@ -21,6 +23,7 @@ EngineHost::EngineHost(models::Model& model, infer::EngineOptions options, int64
       observed_(model,
                 [this](std::span<const int32_t> ids, int64_t at, ForwardTime time) { on_forward(ids, at, time); }),
       engine_(observed_, options),
+      tokenizer_(options.tokenizer),
       max_sequences_(options.max_sequences),
       max_in_flight_(options.max_sequences + max_waiting),
       max_seconds_(max_seconds),
@@ -58,11 +61,12 @@ std::shared_ptr<GenerationStream> EngineHost::submit(infer::Request r, SubmitOpt
     const auto a = weak.lock();
     if (!a || !a->live()) return false;
     a->push(e);
-    return true;
+    return !a->enough();
   };
   std::list<InFlight> row;  // before the engine knows of it: its first forward finds it in the list
   row.push_back({kComing, weak, limit(how.seconds), Clock::now(),
-                 InFlightRequest(std::move(how.id), r.prompt, r.options.max_tokens), std::move(how.on_end)});
+                 InFlightRequest(std::move(how.id), r.prompt, r.options.max_tokens), std::move(how.on_end),
+                 how.think_start});
   const auto mine = row.begin();
   {
     std::lock_guard lock(mutex_);
@@ -128,6 +132,7 @@ void EngineHost::deliver(Clock::duration step) {
       g->finish = "timeout";
       if (ending_) g->error = "the server is stopping";
     }
+    if (answer && answer->enough() && g->finish == "cancelled") g->finish = "stop";
     counts_.add(*g);
     if (l.on_end) l.on_end(*g);
     if (answer) answer->end(std::move(*g));
@@ -144,6 +149,25 @@ void EngineHost::between_steps(const std::function<void(models::Model&, infer::P
   std::future<void> done = jobs_.push([&] { job(model_, engine_.cache()); });
   nudge();
   done.get();
+}
+
+EngineHost::ThinkingEnd EngineHost::end_thinking(const std::string& id) {
+  auto how = ThinkingEnd::unknown;
+  if (!tokenizer_) return how;
+  std::future<void> done = jobs_.push([&] {
+    const std::vector<int32_t> close = infer::thinking_close(*tokenizer_);
+    std::lock_guard lock(mutex_);
+    for (const InFlight& l : in_flight_) {
+      const auto answer = l.answer.lock();
+      if (!answer || l.id == kComing || l.request.id() != id) continue;
+      how = std::max(how, ThinkingEnd::none);
+      const bool thinks = !reason::read_trace(answer->given(), *tokenizer_, l.think_start).closed;
+      if (thinks && engine_.force_next(l.id, close)) how = ThinkingEnd::ended;
+    }
+  });
+  nudge();
+  done.get();
+  return how;
 }
 
 void EngineHost::loop(const std::stop_token& stop) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "quern/infer/engine/engine.h"
+#include "quern/infer/sampling/grammar_constraint.h"
 #include "quern/reason/think.h"
 #include "quern/serve/host/generation_stream.h"
 #include "quern/serve/host/host_counts.h"
@@ -25,12 +26,13 @@
 
 namespace quern::serve {
 
-struct SubmitOptions {                      // options of a submission beyond the engine's request
-  double seconds = 0;                       // timeout; 0 = only the host's own limit
-  std::string id = {};                      // of the HTTP request
-  bool progress = false;                    // report prefill progress
-  bool streams = true;                      // deliver deltas as they come; else all when it is done
-  bool each_token = false;                  // deltas are single tokens, as logprobs and tool calls need
+struct SubmitOptions {      // options of a submission beyond the engine's request
+  double seconds = 0;       // timeout; 0 = only the host's own limit
+  std::string id = {};      // of the HTTP request
+  bool progress = false;    // report prefill progress
+  bool streams = true;      // deliver deltas as they come; else all when it is done
+  bool each_token = false;  // deltas are single tokens, as logprobs and tool calls need
+  infer::ThinkStart think_start = infer::ThinkStart::may_open;
   std::shared_ptr<Notifier> notifier = {};  // notified of news; null: one of its own
   std::function<void(const infer::Generated&)> on_end = {};  // on the engine's thread, before the stream ends
 };
@@ -53,7 +55,10 @@ class EngineHost {
   // prefill, with finish "timeout".
   std::shared_ptr<GenerationStream> submit(infer::Request r, SubmitOptions how = {});
   std::vector<InFlightStatus> live(StatusDetail detail) const;  // oldest first
-  double limit(double seconds) const;                           // the timeout that applies to a request with this one
+  // Closes the thinking of an HTTP request's generations, which continue with the answer.
+  enum class ThinkingEnd { unknown, none, ended };  // no such request; it is not thinking
+  ThinkingEnd end_thinking(const std::string& id);
+  double limit(double seconds) const;  // the timeout that applies to a request with this one
   reason::ThinkResult think(reason::ThinkRequest request,
                             const ThinkWatch& watch);  // to the end; the calling thread only waits
   // Runs between steps on the engine's thread, the only one that may use the model and the prefix cache; returns when
@@ -73,6 +78,7 @@ class EngineHost {
     std::chrono::steady_clock::time_point since;
     InFlightRequest request;
     std::function<void(const infer::Generated&)> on_end;
+    infer::ThinkStart think_start;
     bool late = false;
   };
   void on_forward(std::span<const int32_t> ids, int64_t at, ForwardTime time);
@@ -83,6 +89,7 @@ class EngineHost {
   models::Model& model_;
   ObservedModel observed_;
   infer::Engine engine_;
+  const text::Tokenizer* tokenizer_;
   int64_t max_sequences_, max_in_flight_;
   double max_seconds_;
   mutable std::mutex mutex_;

@@ -44,10 +44,12 @@ class GenerationStream {
   Next next(TextDelta& out);
   RequestProgress progress();                                 // at the last `read` event
   const infer::Generated& result() const { return result_; }  // once done
+  void stop() { enough_ = true; }                             // ends it as if the model had; tokens may still come
 
  private:
   friend class EngineHost;
   bool live() const { return !notifier_->closed(); }
+  bool enough() const { return enough_; }
   void push(const infer::Emitted& e);
   void read(const RequestProgress& p);
   void end(infer::Generated result);
@@ -60,6 +62,7 @@ class GenerationStream {
   bool reports_progress_ = false;  // report prefill progress
   bool streams_ = true;            // deltas are delivered before the end
   bool each_token_ = false;        // deltas are never joined
+  std::atomic<bool> enough_ = false;
   bool unheard_ = false;
   std::chrono::steady_clock::time_point notified_{};  // used by the engine thread only, as is unheard_
   std::mutex mutex_;                                  // guards the members below

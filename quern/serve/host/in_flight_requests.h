@@ -38,6 +38,7 @@ class InFlightRequest {
   void on_forward(int64_t at, int64_t n);
   RequestProgress progress() const;  // without `given`
   const std::vector<int32_t>& prompt() const { return prompt_; }
+  const std::string& id() const { return told_.id; }  // of its HTTP request
 
  private:
   using Clock = std::chrono::steady_clock;

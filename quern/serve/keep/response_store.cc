@@ -41,6 +41,17 @@ std::shared_ptr<const StoredResponse> ResponseStore::get(const std::string& id) 
   return kept ? std::make_shared<const StoredResponse>(std::move(*kept)) : nullptr;
 }
 
+std::optional<Json> ResponseStore::output_item(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  for (const Entry& e : recent_) {
+    const Json* output = e.response->response.find("output");
+    if (!output || !output->is_array()) continue;
+    for (const Json& item : output->as_array())
+      if (const Json* name = item.find("id"); name && *name == Json(id)) return item;
+  }
+  return std::nullopt;
+}
+
 bool ResponseStore::erase(const std::string& id) {
   const bool kept = backend_ && backend_->erase(id);
   std::lock_guard lock(mutex_);

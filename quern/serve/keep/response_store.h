@@ -34,6 +34,7 @@ class ResponseStore {
       : maximum_(maximum), max_bytes_(max_bytes), backend_(std::move(manager)) {}
   std::string put(StoredResponse r);  // empty, or why the backend failed: it is kept in memory anyway
   std::shared_ptr<const StoredResponse> get(const std::string& id);  // null: unknown or evicted
+  std::optional<Json> output_item(const std::string& id) const;      // of a response in memory
   bool erase(const std::string& id);
 
  private:
@@ -44,7 +45,7 @@ class ResponseStore {
   void drop(std::list<Entry>::iterator it);
   size_t maximum_, max_bytes_, bytes_ = 0;
   std::unique_ptr<ResponseBackend> backend_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::list<Entry> recent_;  // most recent first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;
 };

@@ -2,6 +2,7 @@
 #include "quern/serve/tools/constraint_fields.h"
 
 #include "quern/serve/wire/api_error.h"
+#include "quern/text/grammar/parse.h"
 
 namespace quern::serve {
 namespace {
@@ -66,17 +67,22 @@ void ConstraintCache::read_structured_outputs(const Fields& f, std::vector<Asked
   }
 }
 
-std::shared_ptr<const infer::ConstraintSource> ConstraintCache::read(const Fields& f,
-                                                                     const text::Tokenizer& tokenizer,
-                                                                     infer::ThinkStart start) {
+std::vector<ConstraintCache::Asked> ConstraintCache::read_asked(const Fields& f) {
   std::vector<Asked> asked;
   read_response_format(f, asked);
   read_structured_outputs(f, asked);
   if (auto t = f.text("grammar")) asked.push_back({"grammar", infer::GrammarNotation::gbnf, *t});
   if (auto t = f.text("regex")) asked.push_back({"regex", infer::GrammarNotation::regex, *t});
-  if (asked.empty()) return nullptr;
   if (asked.size() > 1)
     bad_field(asked[1].field, "the answer is constrained twice, by {} and by {}", asked[0].field, asked[1].field);
+  return asked;
+}
+
+std::shared_ptr<const infer::ConstraintSource> ConstraintCache::read(const Fields& f,
+                                                                     const text::Tokenizer& tokenizer,
+                                                                     infer::ThinkStart start) {
+  const std::vector<Asked> asked = read_asked(f);
+  if (asked.empty()) return nullptr;
   return source(asked[0], tokenizer).with(start, tokenizer.token_to_id("<think>"));
 }
 
@@ -105,21 +111,54 @@ infer::GrammarSource ConstraintCache::source(const Asked& a, const text::Tokeniz
   });
 }
 
+infer::GrammarSource ConstraintCache::tool_source(const ToolFormat& format, const ToolUse& use,
+                                                  const text::Tokenizer& tokenizer, const std::string& schema) {
+  const std::string key = fmt::format("tools {} {} {} {} {}", format.name(), use.parallel,
+                                      fmt::join(use.allowed, ","), use.json().dump(), schema);
+  return kept(key, [&] {
+    try {
+      text::GrammarBuilder b;
+      text::GrammarItem root = calls_item(b, format, use);
+      if (!schema.empty()) root = b.choice({{root}, {text::schema_item(b, Json::parse(schema))}});
+      auto grammar = std::make_shared<const text::Grammar>(b.finish(root));
+      if (!tool_tokens_) tool_tokens_ = std::make_shared<text::TokenTrie>(tokenizer, format.marks());
+      return infer::GrammarSource(std::move(grammar), tool_tokens_);
+    } catch (const Error& e) {
+      bad_field("tools", "{}", e.what());
+    }
+  });
+}
+
 std::shared_ptr<const infer::ConstraintSource> ConstraintCache::calls(const ToolFormat& format, const ToolUse& use,
                                                                       const text::Tokenizer& tokenizer,
                                                                       infer::ThinkStart start) {
-  const std::string key = fmt::format("tools {} {} {} {}", format.name(), use.parallel, use.only, use.json().dump());
-  return kept(key,
-              [&] {
-                try {
-                  auto grammar = std::make_shared<const text::Grammar>(tool_grammar(format, use));
-                  if (!tool_tokens_) tool_tokens_ = std::make_shared<text::TokenTrie>(tokenizer, format.marks());
-                  return infer::GrammarSource(std::move(grammar), tool_tokens_);
-                } catch (const Error& e) {
-                  bad_field("tools", "{}", e.what());
-                }
-              })
-      .with(start, tokenizer.token_to_id("<think>"));
+  return tool_source(format, use, tokenizer).with(start, tokenizer.token_to_id("<think>"));
+}
+
+std::shared_ptr<const infer::ConstraintSource> ConstraintCache::answer_or_calls(const Fields& f,
+                                                                                const ToolFormat& format,
+                                                                                const ToolUse& use,
+                                                                                const text::Tokenizer& tokenizer,
+                                                                                infer::ThinkStart start) {
+  const std::vector<Asked> asked = read_asked(f);
+  if (asked.empty()) return nullptr;
+  if (asked[0].field != "response_format")
+    bad_field("tools", "cannot be combined with {}, unless tool_choice is none: use response_format", asked[0].field);
+  if (use.forced()) return nullptr;  // this answer calls
+  return tool_source(format, use, tokenizer, asked[0].text).with(start, tokenizer.token_to_id("<think>"));
+}
+
+std::shared_ptr<const infer::ConstraintSource> ConstraintCache::strict_calls(const ToolFormat& format,
+                                                                             const ToolUse& use,
+                                                                             const text::Tokenizer& tokenizer,
+                                                                             infer::ThinkStart start) {
+  const std::string opening = format.opening();
+  if (opening.empty()) return nullptr;
+  ToolUse one = use;
+  one.parallel = false;
+  return tool_source(format, one, tokenizer)
+      .triggered(
+          {.text = opening, .start = start, .think_token = tokenizer.token_to_id("<think>"), .once = !use.parallel});
 }
 
 }  // namespace quern::serve

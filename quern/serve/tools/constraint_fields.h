@@ -21,6 +21,15 @@ class ConstraintCache {
   // Null when nothing is asked for; an ApiError naming the field when it cannot be done.
   std::shared_ptr<const infer::ConstraintSource> read(const Fields& f, const text::Tokenizer& tokenizer,
                                                       infer::ThinkStart start);
+  // response_format beside tools: calls, or an answer that follows it. Null: it asks for nothing. Any other constraint is
+  // an ApiError.
+  std::shared_ptr<const infer::ConstraintSource> answer_or_calls(const Fields& f, const ToolFormat& format,
+                                                                 const ToolUse& use, const text::Tokenizer& tokenizer,
+                                                                 infer::ThinkStart start);
+  // Calls follow their schemas wherever the model makes one. Null: the format does not tell calls from words.
+  std::shared_ptr<const infer::ConstraintSource> strict_calls(const ToolFormat& format, const ToolUse& use,
+                                                              const text::Tokenizer& tokenizer,
+                                                              infer::ThinkStart start);
   // An answer of nothing but calls.
   std::shared_ptr<const infer::ConstraintSource> calls(const ToolFormat& format, const ToolUse& use,
                                                        const text::Tokenizer& tokenizer, infer::ThinkStart start);
@@ -33,6 +42,10 @@ class ConstraintCache {
   };
   static void read_response_format(const Fields& f, std::vector<Asked>& asked);
   static void read_structured_outputs(const Fields& f, std::vector<Asked>& asked);
+  static std::vector<Asked> read_asked(const Fields& f);
+  // A grammar that holds calls; `schema`: of an answer instead of them, or empty.
+  infer::GrammarSource tool_source(const ToolFormat& format, const ToolUse& use, const text::Tokenizer& tokenizer,
+                                   const std::string& schema = {});
   infer::GrammarSource source(const Asked& a, const text::Tokenizer& tokenizer);
   infer::GrammarSource kept(const std::string& key, const std::function<infer::GrammarSource()>& make);
   std::mutex mutex_;

@@ -25,8 +25,7 @@ bool template_knows_tools(std::string_view template_source) {
   return template_source.find("tools") != template_source.npos;
 }
 
-text::Grammar tool_grammar(const ToolFormat& format, const ToolUse& use) {
-  text::GrammarBuilder b;
+text::GrammarItem calls_item(text::GrammarBuilder& b, const ToolFormat& format, const ToolUse& use) {
   std::vector<text::GrammarBuilder::Sequence> either;
   for (const Tool* t : use.callable()) {
     try {
@@ -36,9 +35,9 @@ text::Grammar tool_grammar(const ToolFormat& format, const ToolUse& use) {
     }
   }
   const text::GrammarItem call = b.choice(std::move(either));
-  if (!use.parallel) return b.finish(call);
+  if (!use.parallel) return call;
   const text::GrammarItem more = b.sequence({b.literal(format.between()), call});
-  return b.finish(b.sequence({call, b.repeat(more, 0, kMaxCalls - 1)}));
+  return b.sequence({call, b.repeat(more, 0, kMaxCalls - 1)});
 }
 
 size_t tag_overlap(std::string_view text, std::string_view tag) {
@@ -59,8 +58,8 @@ size_t skip_blanks(std::string_view text, size_t at) {
 
 std::string unknown_tool(const std::string& name, const ToolUse& use) {
   std::vector<std::string> names;
-  for (const Tool& t : use.tools) names.push_back(t.name);
-  return fmt::format("'{}' is none of the tools{}", name, did_you_mean(name, names));
+  for (const Tool* t : use.callable()) names.push_back(t->name);
+  return fmt::format("'{}' is none of the tools that may be called{}", name, did_you_mean(name, names));
 }
 
 CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, CallText state) {

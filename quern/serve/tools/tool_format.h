@@ -40,14 +40,15 @@ class ToolFormat {
   virtual CallRead read(std::string_view text, const ToolUse& use, CallText state) const = 0;
   virtual text::GrammarItem call(text::GrammarBuilder& b, const Tool& tool) const = 0;
   virtual std::string_view between() const { return "\n"; }  // calls
+  // What only a call begins with; empty where calls begin as words may.
+  virtual std::string opening() const { return marks()[0]; }
 };
 
 const ToolFormat& tool_format_of(std::string_view template_source);  // Hermes where nothing else is taught
 bool template_knows_tools(std::string_view template_source);
 
-// A whole answer that calls: one or more of use.callable(). Throws Error naming the tool whose schema it cannot
-// follow.
-text::Grammar tool_grammar(const ToolFormat& format, const ToolUse& use);
+// One or more calls of use.callable(). Throws Error naming the tool whose schema it cannot follow.
+text::GrammarItem calls_item(text::GrammarBuilder& b, const ToolFormat& format, const ToolUse& use);
 
 const ToolFormat& hermes_format();
 const ToolFormat& llama3_format();

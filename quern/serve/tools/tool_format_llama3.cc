@@ -43,6 +43,7 @@ class Llama3 : public ToolFormat {
                        text::schema_item(b, tool.parameters), b.literal("}")});
   }
   std::string_view between() const override { return "; "; }
+  std::string opening() const override { return {}; }
 };
 
 }  // namespace

@@ -35,6 +35,10 @@ ToolPart ToolStream::advance(CallText state) {
   const bool last = state == CallText::ended;
   ToolPart out;
   for (;;) {
+    if (full()) {
+      buffer_.clear();
+      break;
+    }
     if (!in_call_) {
       const ToolFormat::CallStart p = format_->find(buffer_, TextBefore{said_});
       const size_t end = p.at != std::string::npos ? p.at : buffer_.size() - (last ? 0 : p.held);

@@ -27,7 +27,8 @@ class ToolStream {
   ToolStream(const ToolFormat& format, const ToolUse& use) : format_(&format), use_(&use) {}  // both outlive it
   ToolPart push(std::string_view text);
   ToolPart finish();
-  const std::vector<ToolCall>& calls() const { return calls_; }  // the whole ones
+  const std::vector<ToolCall>& calls() const { return calls_; }             // the whole ones
+  bool full() const { return use_ && !use_->parallel && !calls_.empty(); }  // what follows is dropped
 
  private:
   ToolPart advance(CallText state);

@@ -28,7 +28,7 @@ Tool read_tool(const Json& j, const std::string& where) {
   t.name = f.text("name").value_or("");
   if (!good_name(t.name))
     bad_field(where + ".function.name", "'{}': expected 1 to 128 of the letters a-z, A-Z, 0-9, _ - . :", t.name);
-  t.description = f.text("description").value_or("");
+  t.description = f.text("description").value_or(""), t.strict = f.boolean("strict").value_or(false);
   const Json* parameters = f.find("parameters");
   if (parameters && !parameters->is_object())
     bad_field(where + ".function.parameters", "expected a JSON Schema, an object");
@@ -39,6 +39,37 @@ Tool read_tool(const Json& j, const std::string& where) {
   return t;
 }
 
+constexpr const char* kChoices =
+    "expected auto, none, required, {\"type\": \"function\", \"function\": {\"name\": …}}, or allowed_tools";
+
+// {"type": "function", "function": {"name": …}}, of a choice or of a list of allowed tools.
+std::string function_name(const Json& j, const std::string& where) {
+  const Json* function = j.find("function");
+  const Json* name = function ? function->find("name") : nullptr;
+  if (!name || !name->is_string()) bad_field(where, "{}", kChoices);
+  return name->as_string();
+}
+
+void allow(const std::string& name, const std::string& where, ToolUse& use) {
+  std::vector<std::string> names;
+  for (const Tool& t : use.tools) names.push_back(t.name);
+  if (std::ranges::find(names, name) == names.end())
+    bad_field(where, "'{}' is none of the tools{}", name, did_you_mean(name, names));
+  use.allowed.push_back(name);
+}
+
+// {"mode": "auto" or "required", "tools": [{"type": "function", "function": {"name": …}}, …]}
+void read_allowed(const Json& j, ToolUse& use) {
+  const std::string where = "tool_choice.allowed_tools";
+  const Json* list = j.find("tools");
+  const std::string mode = Fields(j).text("mode").value_or("auto");
+  if (mode != "auto" && mode != "required") bad_field(where + ".mode", "'{}': expected auto or required", mode);
+  if (!list || !list->is_array() || list->as_array().empty())
+    bad_field(where + ".tools", "expected a list of functions");
+  for (const Json& t : list->as_array()) allow(function_name(t, where + ".tools"), where + ".tools", use);
+  use.choice = mode == "required" ? ToolUse::Choice::required : ToolUse::Choice::automatic;
+}
+
 void read_choice(const Json& j, ToolUse& use) {
   if (j.is_string()) {
     const std::string& word = j.as_string();
@@ -47,33 +78,34 @@ void read_choice(const Json& j, ToolUse& use) {
     else if (word == "required")
       use.choice = ToolUse::Choice::required;
     else if (word != "auto")
-      bad_field("tool_choice", "'{}': expected auto, none, required or a named function", word);
+      bad_field("tool_choice", "'{}': {}", word, kChoices);
     return;
   }
-  const Json* function = j.find("function");
-  const Json* name = function ? function->find("name") : nullptr;
-  if (!name || !name->is_string())
-    bad_field("tool_choice",
-              "expected auto, none, required or {{\"type\": \"function\", \"function\": {{\"name\": …}}}}");
-  use.choice = ToolUse::Choice::required, use.only = name->as_string();
-  if (use.find(use.only)) return;
-  std::vector<std::string> names;
-  for (const Tool& t : use.tools) names.push_back(t.name);
-  bad_field("tool_choice", "'{}' is none of the tools{}", use.only, did_you_mean(use.only, names));
+  if (const Json* allowed = j.find("allowed_tools")) return read_allowed(*allowed, use);
+  use.choice = ToolUse::Choice::required;
+  allow(function_name(j, "tool_choice"), "tool_choice", use);
 }
 
 }  // namespace
 
+bool ToolUse::strict() const {
+  return active() && std::ranges::any_of(tools, [](const Tool& t) { return t.strict; });
+}
+
+bool ToolUse::may_call(std::string_view name) const {
+  return allowed.empty() || std::ranges::find(allowed, name) != allowed.end();
+}
+
 const Tool* ToolUse::find(std::string_view name) const {
   for (const Tool& t : tools)
-    if (t.name == name) return &t;
+    if (t.name == name && may_call(name)) return &t;
   return nullptr;
 }
 
 std::vector<const Tool*> ToolUse::callable() const {
   std::vector<const Tool*> out;
   for (const Tool& t : tools)
-    if (only.empty() || t.name == only) out.push_back(&t);
+    if (may_call(t.name)) out.push_back(&t);
   return out;
 }
 

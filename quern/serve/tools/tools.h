@@ -9,21 +9,24 @@ namespace quern::serve {
 
 struct Tool {
   std::string name, description;
-  Json parameters;  // a JSON Schema of one object
+  Json parameters;      // a JSON Schema of one object
+  bool strict = false;  // calls follow the schema also where none is required
 };
 
 struct ToolUse {
   enum class Choice { none, automatic, required };
   std::vector<Tool> tools = {};
   Choice choice = Choice::automatic;
-  std::string only = {};  // with required: the one that has to be called; empty: any
-  bool parallel = true;   // more than one call an answer
+  std::vector<std::string> allowed = {};  // names of those that may be called; empty: all
+  bool parallel = true;                   // more than one call an answer
 
   bool active() const { return !tools.empty() && choice != Choice::none; }
+  bool strict() const;
   bool forced() const { return active() && choice == Choice::required; }
-  const Tool* find(std::string_view name) const;
-  std::vector<const Tool*> callable() const;  // those `only` leaves
-  Json json() const;                          // as chat templates read them
+  bool may_call(std::string_view name) const;
+  const Tool* find(std::string_view name) const;  // among those that may be called
+  std::vector<const Tool*> callable() const;
+  Json json() const;  // as chat templates read them
 };
 
 // tools, tool_choice, parallel_tool_calls of the OpenAI form; an ApiError names the field.

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "quern/base/json.h"
 #include "quern/serve/host/engine_host.h"
@@ -10,7 +11,8 @@
 
 namespace quern::serve {
 
-std::string new_id(const char* prefix);  // prefix and 24 hex digits, never the same twice
+inline constexpr std::string_view kRequestId = "req-";  // the ids of HTTP requests begin with it
+std::string new_id(const char* prefix);                 // prefix and 24 hex digits, never the same twice
 int64_t unix_time();
 
 struct Usage {

@@ -106,6 +106,11 @@ PromptText PromptText::part(size_t begin, size_t end) const {
   return p;
 }
 
+void PromptText::append(const PromptText& more) {
+  for (const size_t at : more.plain) plain.push_back(text.size() + at);
+  text += more.text;
+}
+
 bool PromptText::opens_thinking() const {
   auto last = [&](std::string_view tag) {
     size_t at = text.rfind(tag);
@@ -137,6 +142,11 @@ PromptText chat_prompt(const ChatTemplate& chat_template, const Tokenizer& token
   if (more.is_object())
     for (const auto& [name, value] : more.as_object()) c.set(name, marks.data(value, false));
   return marks.taken_out(chat_template.render(c));
+}
+
+PromptText turn_start(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const std::string& said) {
+  const Marks marks(chat_template, tokenizer, said);
+  return marks.taken_out(marks.data(Json(said), true).as_string());
 }
 
 std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const Json& messages,

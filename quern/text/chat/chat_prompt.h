@@ -18,6 +18,7 @@ struct PromptText {
   std::vector<size_t> plain = {};  // offsets inside spellings that messages brought
 
   PromptText part(size_t begin, size_t end) const;
+  void append(const PromptText& more);
   bool opens_thinking() const;  // ends inside a <think> of the template
   // The template writes the special tokens itself: none are added.
   std::vector<int32_t> encode(const Tokenizer& tokenizer) const;
@@ -27,6 +28,8 @@ struct PromptText {
 // tools …); it has the last word.
 PromptText chat_prompt(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const Json& messages,
                        const Json& more = Json());
+// The beginning of an assistant's turn behind a prompt: text in which only <think> and </think> are special.
+PromptText turn_start(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const std::string& said);
 std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const Json& messages,
                       const Json& more = Json());
 
