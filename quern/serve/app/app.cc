@@ -6,15 +6,16 @@
 #include "quern/base/nearest.h"
 #include "quern/base/stopwatch.h"
 #include "quern/base/version.h"
-#include "quern/serve/api/chat_api.h"
 #include "quern/serve/api/completion_api.h"
 #include "quern/serve/api/embeddings_api.h"
+#include "quern/serve/api/mcp_chat.h"
 #include "quern/serve/api/messages_api.h"
 #include "quern/serve/api/rerank_api.h"
 #include "quern/serve/api/responses_api.h"
 #include "quern/serve/api/slots_api.h"
 #include "quern/serve/api/token_api.h"
 #include "quern/serve/app/web_ui.h"
+#include "quern/serve/http/api_key.h"
 #include "quern/serve/keep/response_file.h"
 #include "quern/serve/models/request_adapters.h"
 #include "quern/serve/ollama/ollama_reply.h"
@@ -29,21 +30,6 @@ constexpr int64_t kMaxKept = 65'536;  // stored responses on disk
 std::unique_ptr<ResponseBackend> response_shelf(const std::string& folder) {
   if (folder.empty()) return nullptr;
   return std::make_unique<ResponseFile>(std::filesystem::path(folder) / "responses.db", kMaxKept);
-}
-
-// As long for every wrong key of the same length.
-bool same_secret(std::string_view a, std::string_view b) {
-  unsigned char different = a.size() != b.size();
-  for (size_t i = 0; i < a.size(); ++i)
-    different |= static_cast<unsigned char>(a[i] ^ b[b.empty() ? 0 : i % b.size()]);
-  return different == 0;
-}
-
-// The API key of a request; empty when it has none.
-std::string_view given_key(const HttpRequest& r) {
-  if (const std::string* key = r.header("x-api-key")) return *key;
-  const std::string* a = r.header("authorization");
-  return a && a->starts_with("Bearer ") ? std::string_view(*a).substr(7) : std::string_view();
 }
 
 }  // namespace
@@ -65,14 +51,6 @@ App::~App() = default;
 bool App::matches(const Route& r, const std::string& path) {
   const std::string_view p = r.path;
   return path == p || (p.size() > 1 && p.ends_with('/') && path.size() > p.size() && path.starts_with(p));
-}
-
-bool App::allowed(const HttpRequest& r) const {
-  if (o_.api_keys.empty()) return true;
-  const std::string_view given = given_key(r);
-  bool ok = false;
-  for (const std::string& key : o_.api_keys) ok = same_secret(given, key) || ok;
-  return ok;
 }
 
 // CORS. Clients of the two APIs send headers of their own (x-stainless-…, anthropic-version): what a page asks for it
@@ -169,7 +147,7 @@ void App::dispatch(Exchange& e) {
     throw ApiError(405, "invalid_request_error", "", fmt::format("{} {}: expected {}", r.method, r.path, other));
   }
   if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
-  if (!found->open && !allowed(r))
+  if (!found->open && !is_admitted(r, o_.api_keys))
     throw ApiError(
         401, "authentication_error", "invalid_api_key",
         given_key(r).empty() ? "an API key is required: Authorization: Bearer KEY" : "the API key is wrong");
@@ -240,7 +218,8 @@ void App::chat(Exchange& e) {
   std::string plan;
   const auto m = model_with_room(body, &plan);
   const Grounded g = grounding_.ground(body, m->tokenizer, unix_time());
-  if (const auto said = chat_completions(*m, e, g, plan)) grounding_.keep(g, *said, unix_time());
+  const mcp::Servers* tools = body.find("mcp") && o_.mcp ? &mcp_servers(e) : nullptr;
+  if (const auto said = chat_as_asked(*m, e, g, plan, tools)) grounding_.keep(g, *said, unix_time());
 }
 
 void App::complete(Exchange& e) {
