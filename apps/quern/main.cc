@@ -32,6 +32,7 @@ int print_completion(quern::cli::Words args);
 constexpr Verb kRun[] = {
     {"run", "generate text from a prompt, or chat", quern::cli::cmd_run},
     {"serve", "OpenAI-compatible HTTP server with continuous batching and a web UI", quern::cli::cmd_serve},
+    {"mcp", "Model Context Protocol server: search, memory and models for MCP clients", quern::cli::cmd_mcp},
     {"demo", "show what the shipped model can do, or train a tiny one", quern::cli::cmd_demo},
 };
 constexpr Verb kModels[] = {

@@ -29,6 +29,15 @@ struct ThinkFlag {
   }
 };
 
+struct McpFlag {
+  std::string file = {};
+  template <class V>
+  void visit(V& v) {
+    v("mcp", file, "MCP servers whose tools chats may use, as {\"mcpServers\": {NAME: {\"command\", \"args\"}}}",
+      {.value = "FILE"});
+  }
+};
+
 struct NgramFlag {
   int64_t words = 13;
   template <class V>

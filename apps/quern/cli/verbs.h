@@ -37,6 +37,7 @@ int cmd_merge(Words args);
 int cmd_rl(Words args);
 int cmd_study(Words args);
 int cmd_memory(Words args);
+int cmd_mcp(Words args);
 int cmd_learn(Words args);
 
 bool has_lab();  // research studies are part of this build

@@ -16,6 +16,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/run/chat_file.h"
 #include "apps/quern/run/run_think.h"
+#include "apps/quern/run/server_chat.h"
 #include "quern/base/mmap.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
@@ -37,6 +38,7 @@ struct RunOptions {
   ThinkFlag think;
   std::optional<std::string> json_schema, grammar, regex;
   DraftFlags ahead;
+  McpFlag mcp;
 
   std::string fingerprint() const {  // of the weights that a saved chat was computed with
     const models::LoadOptions o = adapter.with({});
@@ -255,6 +257,9 @@ int respond(RunOptions& r, const std::optional<std::string>& prompt) {
     o.constraint = constraint(r, tokenizer);
     return answer_over_ranks(r, load, o, options);
   }
+  if (!r.mcp.file.empty())
+    return chat_with_servers(
+        {.dir = r.dir, .system = r.system, .servers = r.mcp.file, .load = load, .generate = o, .engine = options});
   const auto draft = r.ahead.load(r.dir, tokenizer);
   auto model = load_for_inference(r.dir, load);
   options.draft = draft.get();
@@ -291,6 +296,7 @@ int cmd_run(Words args) {
       .flag("--chat-file FILE", r.session,
             "without -p: resume the chat saved in FILE, and save it there after every response")
       .alias("--session")
+      .settings(r.mcp)
       .settings(r.think)
       .flag("--shard-context", r.shard_context,
             "under mpirun, with -p: shard the KV cache across ranks (context parallelism); the tokens are the same "
@@ -300,7 +306,9 @@ int cmd_run(Words args) {
       .flag("--json", r.json, "with -p: print one JSON object")
       .note(
           "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name.\n"
-          "Without generation_config.json and sampling flags, decoding is greedy. --think needs -p.");
+          "Without generation_config.json and sampling flags, decoding is greedy. --think needs -p. With --mcp, the "
+          "chat\n"
+          "asks before every call of a tool.");
   a.settings(r.ahead);
   r.weights.add_to(a);
   r.weights.add_cache_to(a);
@@ -309,6 +317,8 @@ int cmd_run(Words args) {
   if (prompt == "-") prompt = piped_prompt(r);
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt: add -p TEXT");
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --response-prefix needs a prompt: add -p TEXT");
+  if (!r.mcp.file.empty() && (prompt || !r.session.empty() || !r.ahead.dir.empty()))
+    throw UsageError("quern run: --mcp is for a chat and cannot be used with -p, --chat-file and --draft");
   if (!r.session.empty() && prompt)
     throw UsageError("quern run: --chat-file saves a chat and cannot be used with -p");
   infer::GenerateOptions asked;

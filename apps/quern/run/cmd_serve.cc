@@ -15,7 +15,9 @@
 #include "apps/quern/models/draft_flags.h"
 #include "apps/quern/models/hub_models.h"
 #include "apps/quern/models/shipped_models.h"
+#include "apps/quern/run/mcp_servers.h"
 #include "apps/quern/run/serve_options.h"
+#include "apps/quern/run/served_folder.h"
 #include "quern/base/threads.h"
 #include "quern/encoders/text_encoder.h"
 #include "quern/models/fingerprint.h"
@@ -24,7 +26,6 @@
 #include "quern/serve/wire/wire.h"
 
 namespace quern::cli {
-namespace {
 
 std::vector<std::string> read_keys(const std::vector<std::string>& given, const std::string& file) {
   std::vector<std::string> keys = given;
@@ -41,6 +42,8 @@ std::vector<std::string> read_keys(const std::vector<std::string>& given, const 
   return keys;
 }
 
+namespace {
+
 // "llm", "/llm" and "/llm/" are "/llm".
 std::string read_prefix(const std::string& text) {
   std::string p = text;
@@ -52,13 +55,6 @@ std::string read_prefix(const std::string& text) {
       });
   if (!good) throw UsageError(fmt::format("quern serve: --prefix '{}': expected a path such as /llm", text));
   return p;
-}
-
-std::string model_id(const std::string& dir) {
-  if (!std::filesystem::exists(dir) && is_hub_name(dir)) return dir.substr(0, dir.find('@'));
-  std::filesystem::path p = std::filesystem::absolute(dir).lexically_normal();
-  if (p.filename().empty()) p = p.parent_path();
-  return p.extension() == ".gguf" ? p.stem().string() : p.filename().string();
 }
 
 struct Served {  // as the command line names it
@@ -151,15 +147,7 @@ std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeS
   auto sites = what.adapter.empty() ? std::make_shared<models::AdapterSites>(factors_beside(what, options)) : nullptr;
   options.paths = sites.get();
   if (!what.adapter.empty()) options.adapter = what.adapter, options.adapter_scale = what.scale;
-  auto model = load_for_inference(what.dir, options);
-  text::ChatTemplate chat_template = models::load_chat_template(what.dir, model->family());
-  std::unique_ptr<serve::ServedModel> m(new serve::ServedModel{.id = what.id,
-                                                               .model = std::move(model),
-                                                               .tokenizer = models::load_tokenizer(what.dir),
-                                                               .chat_template = std::move(chat_template),
-                                                               .defaults = models::load_generation_config(what.dir),
-                                                               .host = nullptr,
-                                                               .created = serve::unix_time()});
+  auto m = load_served_folder(what.id, what.dir, options);
   m->sites = std::move(sites);
   m->fingerprint = fingerprint_of(what, how);
   infer::EngineOptions engine = how.engine;
@@ -257,6 +245,7 @@ bool ServeFlags::parse(Words args) {
   o.app.adapters.folder = o.adapter_dir;
   if (o.tls_cert.empty() != o.tls_key.empty())
     throw UsageError("quern serve: --tls-cert and --tls-key belong together: give both");
+  if (!o.mcp.file.empty()) o.app.mcp = read_mcp_servers(o.mcp.file);
   return true;
 }
 

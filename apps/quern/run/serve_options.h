@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/recall/memory_flags.h"
 #include "quern/base/setting.h"
 #include "quern/infer/engine/engine.h"
@@ -16,6 +17,7 @@ namespace quern::cli {
 struct ServeOptions {
   std::vector<std::string> names, aliases, loras, api_keys;
   std::string adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path, tls_cert, tls_key, config;
+  McpFlag mcp = {};
   serve::AppOptions app = {};
   infer::EngineOptions engine = {};
   int64_t port = serve::HttpServerOptions().port, queue = 256, memory_mib = 0, idle_minutes = 0;
@@ -72,6 +74,7 @@ struct ServeOptions {
     NewConversation::visit_zone(v, app.grounding.zone);
     v("documents", app.grounding.documents,
       "search index for RAG, made by `quern recall index`; used by chats that set `x_documents`", {.value = "DIR"});
+    mcp.visit(v);
     v("session_dir", app.sessions,
       "folder for saved sessions and stored responses; they survive a restart of the server", {.value = "DIR"});
     v("slots_text", app.slots_text, "let GET /slots?text=true return the text of running requests to any client");
@@ -82,5 +85,8 @@ struct ServeOptions {
     v("quiet", quiet, "do not log requests");
   }
 };
+
+// The keys of --api-key, of the file and of the variable QUERN_API_KEY.
+std::vector<std::string> read_keys(const std::vector<std::string>& given, const std::string& file);
 
 }  // namespace quern::cli

@@ -6,15 +6,16 @@
 #include "quern/base/nearest.h"
 #include "quern/base/stopwatch.h"
 #include "quern/base/version.h"
-#include "quern/serve/api/chat_api.h"
 #include "quern/serve/api/completion_api.h"
 #include "quern/serve/api/embeddings_api.h"
+#include "quern/serve/api/mcp_chat.h"
 #include "quern/serve/api/messages_api.h"
 #include "quern/serve/api/rerank_api.h"
 #include "quern/serve/api/responses_api.h"
 #include "quern/serve/api/slots_api.h"
 #include "quern/serve/api/token_api.h"
 #include "quern/serve/app/web_ui.h"
+#include "quern/serve/http/api_key.h"
 #include "quern/serve/keep/response_file.h"
 #include "quern/serve/models/request_adapters.h"
 #include "quern/serve/ollama/ollama_reply.h"
@@ -203,7 +204,8 @@ void App::chat(Exchange& e) {
   std::string plan;
   const auto m = model_with_room(body, &plan);
   const Grounded g = grounding_.ground(body, m->tokenizer, unix_time());
-  if (const auto said = chat_completions(*m, e, g, plan)) grounding_.keep(g, *said, unix_time());
+  const mcp::Servers* tools = body.find("mcp") && o_.mcp ? &mcp_servers(e) : nullptr;
+  if (const auto said = chat_as_asked(*m, e, g, plan, tools)) grounding_.keep(g, *said, unix_time());
 }
 
 void App::complete(Exchange& e) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/mcp/client/servers.h"
 #include "quern/serve/api/adapters_api.h"
 #include "quern/serve/app/live_settings.h"
 #include "quern/serve/batch/batch_runner.h"
@@ -31,6 +32,7 @@ struct AppOptions {
   int64_t max_requests = 256;              // in work at once; more get 429
   GroundingOptions grounding{};            // memory of conversations, documents
   AdapterOptions adapters{};               // what may be loaded while it runs
+  std::shared_ptr<mcp::Servers> mcp = {};  // whose tools chats may use; null: none
   std::string sessions{};                  // a folder for saved sessions and stored responses; empty: none
   bool slots_text = false;                 // /slots may show what is said to whom asks for it
   std::string otlp{};                      // a collector that takes traces over OTLP/HTTP; empty: none
@@ -103,6 +105,9 @@ class App {
   void session(Exchange& e);
   void post_session(Exchange& e);
   void delete_session(Exchange& e);
+  void list_mcp(Exchange& e);
+  void call_mcp(Exchange& e);
+  const mcp::Servers& mcp_servers(const Exchange& e) const;  // throws ApiError
   void models(Exchange& e);
   void adapters(Exchange& e);
   void add_adapter(Exchange& e);

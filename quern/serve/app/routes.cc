@@ -19,6 +19,8 @@ const std::vector<App::Route>& App::routes() {
       {"POST", "/v1/reranking", &App::rank, about::kRerank},
       {"POST", "/v1/score", &App::score, about::kScore},
       {"POST", "/score", &App::score, about::kScore},
+      {"GET", "/v1/mcp/", &App::list_mcp, about::kMcpLists},
+      {"POST", "/v1/mcp/call", &App::call_mcp, about::kMcpCall},
       {"GET", "/v1/models", &App::models, about::kModels},
       {"GET", "/models", &App::models, about::kModels},
       {"GET", "/v1/models/", &App::models, about::kModel},

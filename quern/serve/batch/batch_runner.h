@@ -16,7 +16,7 @@
 
 #include "quern/serve/batch/batch_file.h"
 #include "quern/serve/batch/file_store.h"
-#include "quern/serve/batch/memory_exchange.h"
+#include "quern/serve/http/memory_exchange.h"
 
 namespace quern::serve {
 

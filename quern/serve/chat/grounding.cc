@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "quern/memory/ask/memory.h"
-#include "quern/recall/store/store.h"
+#include "quern/recall/store/current_store.h"
 #include "quern/serve/chat/chat_messages.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
@@ -61,10 +61,7 @@ struct Grounding::Impl {
   };
   std::mutex mutex;  // of the list of them
   std::map<std::string, std::shared_ptr<Talk>> conversations;
-  std::mutex documents_mutex;  // of the pointer; the index itself is only read
-  std::shared_ptr<const recall::RecallStore> documents;
-  // The index as it is on disk now, or as it was when that cannot be read: then `why` says so.
-  std::shared_ptr<const recall::RecallStore> current_documents(std::string& why);
+  std::unique_ptr<recall::CurrentStore> documents;
   std::jthread indexer;  // last
 
   HeldTalk conversation(const std::string& name) {
@@ -167,16 +164,6 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   return found.empty() ? "" : "From earlier conversations:\n" + found + "\n";
 }
 
-std::shared_ptr<const recall::RecallStore> Grounding::Impl::current_documents(std::string& why) {
-  std::lock_guard lock(documents_mutex);
-  try {
-    if (documents->changed_on_disk()) documents = std::make_shared<recall::RecallStore>(documents->reopened());
-  } catch (const Error& e) {
-    why = fmt::format("the index has changed and cannot be read, so an earlier state was searched: {}", e.what());
-  }
-  return documents;
-}
-
 std::string Grounding::Impl::look_up(const Json& settings, const std::string& question,
                                      const text::Tokenizer& tokenizer, Grounded& g) {
   only(settings, "x_documents", {"k", "tokens"});
@@ -184,7 +171,7 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
   const auto k = static_cast<size_t>(f.integer("k", 1, 1000).value_or(50));
   const int64_t maximum = f.integer("tokens", 1, 1 << 20).value_or(1024);
   std::string stale;
-  const std::shared_ptr<const recall::RecallStore> index = current_documents(stale);
+  const std::shared_ptr<const recall::RecallStore> index = documents->get(stale);
   recall::RecallAnswer a = index->fused(question, k);
   std::vector<recall::RecallHit> taken;
   int64_t used = 0;
@@ -232,7 +219,7 @@ Grounding::Grounding(const GroundingOptions& options) : impl_(std::make_unique<I
       }
     });
   }
-  if (!options.documents.empty()) impl_->documents = std::make_shared<recall::RecallStore>(options.documents);
+  if (!options.documents.empty()) impl_->documents = std::make_unique<recall::CurrentStore>(options.documents);
 }
 Grounding::~Grounding() = default;
 

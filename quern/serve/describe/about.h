@@ -16,6 +16,8 @@ extern const char kModels[], kModel[], kAdapters[], kLoadAdapter[], kUnloadAdapt
 extern const char kLlamaCompletion[], kInfill[], kLlamaEmbedding[];
 // about_batch.cc
 extern const char kPostFile[], kFiles[], kFile[], kDeleteFile[], kPostBatch[], kBatches[], kBatch[], kCancelBatch[];
+// about_mcp.cc
+extern const char kMcpLists[], kMcpCall[];
 // about_ollama.cc
 extern const char kOllamaChat[], kOllamaGenerate[], kOllamaTags[], kOllamaShow[], kOllamaPs[], kOllamaVersion[],
     kOllamaEmbed[], kOllamaEmbeddings[], kOllamaPull[], kOllamaPush[], kOllamaCreate[], kOllamaCopy[],

@@ -4,7 +4,7 @@
 namespace quern::serve::about {
 
 const char kChat[] = R"json({"tag": "generation", "summary": "a chat: whole or streamed",
-"needs": ["model", "run"], "generation": true, "answer": "ChatCompletion", "stream": "ChatChunk",
+"needs": ["model", "run", "rights"], "generation": true, "answer": "ChatCompletion", "stream": "ChatChunk",
 "body": {"type": "object", "required": ["messages"], "properties": {
   "model": {"$ref": "#/components/schemas/ModelName"}, "messages": {"$ref": "#/components/schemas/Messages"},
   "max_tokens": {"type": ["integer", "null"], "minimum": 1, "maximum": 2147483648},
@@ -22,6 +22,7 @@ const char kChat[] = R"json({"tag": "generation", "summary": "a chat: whole or s
   "thinking_budget": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483648},
   "x_think": {"type": ["string", "object", "null"], "description": "a plan for test-time compute"},
   "x_memory": {"type": ["boolean", "object", "null"]}, "x_documents": {"type": ["boolean", "object", "null"]},
+  "mcp": {"type": ["boolean", "object", "null"], "description": "tools of MCP servers"},
   "speculative": {"type": ["object", "string", "boolean", "null"]}, "ignore_eos": {"type": ["boolean", "null"]},
   "lora": {"$ref": "#/components/schemas/Lora"}, "return_progress": {"type": ["boolean", "null"]},
   "continue_final_message": {"type": ["boolean", "null"], "description": "the last message begins the answer"},

@@ -29,8 +29,10 @@ constexpr Failure kFailures[] = {
     {"any", "500", "a fault of the server"},
     {"any", "501", "a transfer encoding that this server does not know", "Error"},
     {"any", "503", "too many connections, a model that does not fit into memory, or a server that stops"},
+    {"upstream", "502", "an MCP server cannot be reached"},
     {"ready", "503", "why it is not ready", "Unready"},
     {"run", "504", "the request timed out before its first token"},
+    {"upstream", "504", "an MCP server gave no answer in time"},
     {"any", "505", "a version of HTTP that this server does not speak", "Error"},
     {"disk", "507", "the disk is full, or the limit for stored files is reached"},
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quern/serve/http/api_key.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 #include "quern/serve/wire/wire.h"
@@ -29,12 +30,6 @@ Json totals_json(const KeyAccount::Totals& t) {
 }
 
 }  // namespace
-
-std::string_view given_key(const HttpRequest& r) {
-  if (const std::string* key = r.header("x-api-key")) return *key;
-  const std::string* a = r.header("authorization");
-  return a && a->starts_with("Bearer ") ? std::string_view(*a).substr(7) : std::string_view();
-}
 
 Admission::Admission(AdmissionOptions options) : o_(std::move(options)) { reload(); }
 

@@ -64,7 +64,4 @@ class Admission {
   std::map<std::string, int64_t> running_;      // by user, keys or not
 };
 
-// A request's API key; empty when it has none.
-std::string_view given_key(const HttpRequest& r);
-
 }  // namespace quern::serve

@@ -1,0 +1,23 @@
+// A search index that another process may change: readers get it as it is on disk at the moment they ask, and share it.
+// For all threads.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "quern/recall/store/store.h"
+
+namespace quern::recall {
+
+class CurrentStore {
+ public:
+  explicit CurrentStore(const std::string& folder) : store_(std::make_shared<RecallStore>(folder)) {}
+  // As it is now; or, when that cannot be read, as it was: then `stale` says why.
+  std::shared_ptr<const RecallStore> get(std::string& stale);
+
+ private:
+  std::mutex mutex_;  // of the pointer; the index itself is only read
+  std::shared_ptr<const RecallStore> store_;
+};
+
+}  // namespace quern::recall
