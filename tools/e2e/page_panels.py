@@ -130,6 +130,8 @@ def knowledge(b):
         ask(b, "Where does the mill stand?")
         check("what the documents gave is shown, with its number", run("/\\[1\\].*mill\\.md/.test([...document.querySelectorAll('details.recalled')].map(d => d.textContent).join())"))
         b.choose("documents", "")
+    run("freshChat()")
+    ask(b, "What is 12 + 15?")
     run("showKnowledge()")
     b.wait("the saved chats", "$('savedBody').childNodes.length > 0")
     if run("!$('saveForm').hidden"):
