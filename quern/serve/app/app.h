@@ -34,6 +34,7 @@ struct AppOptions {
   AdapterOptions adapters{};               // what may be loaded while it runs
   std::shared_ptr<mcp::Servers> mcp = {};  // whose tools chats may use; null: none
   std::string sessions{};                  // a folder for saved sessions and stored responses; empty: none
+  std::string runs{};                      // a folder of training runs that clients may follow; empty: none
   bool slots_text = false;                 // /slots may show what is said to whom asks for it
   std::string otlp{};                      // a collector that takes traces over OTLP/HTTP; empty: none
   bool otlp_content = false;               // with prompts and answers
@@ -116,6 +117,7 @@ class App {
   void detokenize(Exchange& e);
   void apply_template(Exchange& e);
   void show_web_ui(Exchange& e);
+  void runs(Exchange& e);
   void health(Exchange& e);
   void ready(Exchange& e);
   void usage(Exchange& e);
