@@ -14,7 +14,7 @@ namespace quern::cli {
 
 struct ServeOptions {
   std::vector<std::string> names, loras, api_keys;
-  std::string adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path;
+  std::string cache_disk, adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path;
   serve::AppOptions app = {};
   infer::EngineOptions engine = {};
   int64_t port = serve::HttpServerOptions().port, queue = 256, memory_mib = 0, idle_minutes = 0;
@@ -44,6 +44,10 @@ struct ServeOptions {
     v("cors_headers", app.allow_headers, "request headers that CORS allows",
       {.value = "HEADERS", .shown_default = "those that the browser asks for"});
     engine.visit(v);
+    v("cache_disk", cache_disk,
+      "keep the prefix cache in DIR too, up to GIB per model, so that it survives restarts and holds more than "
+      "memory",
+      {.value = "DIR[:GIB]", .shown_default = "8 GiB"});
     v("queue", queue, "maximum queued requests; further requests get HTTP 429", {.range = Bounds::at_least(1)});
     v("request_seconds", request_seconds,
       "request timeout in seconds, including queue time; a request can lower it with `timeout`; 0 disables it",

@@ -122,6 +122,7 @@ class App {
   void post_batch_step(Exchange& e);
   void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
   BatchRunner& batch_runner();     // made when it is first needed
+  void cache(Exchange& e);
 
   std::unique_ptr<ModelManager> models_;
   int64_t started_;
