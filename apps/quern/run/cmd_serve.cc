@@ -262,7 +262,7 @@ bool ServeFlags::parse(Words args) {
   weights.add_to(a);
   weights.add_cache_to(a);
   if (!a.parse(args)) return false;
-  if (dirs.empty()) dirs = {"zaya-nano"};
+  if (dirs.empty()) dirs = {kShippedModel};
   a.check(o);
   if (o.names.size() > dirs.size())
     throw UsageError(

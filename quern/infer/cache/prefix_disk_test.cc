@@ -111,7 +111,7 @@ TEST_P(PrefixDiskFiles, RandomTextsWithLittleMemory) {
     Tokens t;
     if (!past.empty() && rng.uniform() < 0.8) {
       t = past[static_cast<size_t>(draw(std::ssize(past)))];
-      t.resize(static_cast<size_t>(draw(std::ssize(t))) + 1);
+      if (rng.uniform() < 0.4) t.resize(static_cast<size_t>(draw(std::ssize(t))) + 1);
     }
     for (int64_t n = draw(60) + 1; n > 0; --n) t.push_back(static_cast<int32_t>(draw(3)));
     const PrefixMatch m = resume(*c, t);
@@ -122,7 +122,7 @@ TEST_P(PrefixDiskFiles, RandomTextsWithLittleMemory) {
     past.push_back(t);
     if (past.size() > 60) past.erase(past.begin());
   }
-  EXPECT_GT(from_disk, 5000);
+  EXPECT_GT(from_disk, 1000);
   EXPECT_GT(reused, from_disk);
 }
 
@@ -202,7 +202,8 @@ TEST_P(PrefixDiskFiles, OnlyADamagedEndIsLost) {
   }
   const auto rows = files(".rows");
   ASSERT_EQ(rows.size(), 2u);
-  fs::resize_file(fs::file_size(rows[0]) < fs::file_size(rows[1]) ? rows[0] : rows[1], 900);
+  const fs::path& last = fs::file_size(rows[0]) < fs::file_size(rows[1]) ? rows[0] : rows[1];
+  fs::resize_file(last, fs::file_size(last) - 100);
   EXPECT_EQ(resume(*cache(), ab).cached, 100);
 }
 
