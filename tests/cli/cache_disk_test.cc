@@ -45,8 +45,8 @@ TEST_P(CacheDisk, AKilledServersSuccessorAnswersLikeAColdOne) {
   ScratchFolder folder;
   const std::string model = folder / "model", disk = folder / "cache";
   ASSERT_EQ(shell(fmt::format("quern new --family {} --size tiny --seed 5 {}", GetParam(), model)).code, 0);
-  const std::string first = text_of(0, 60), second = first + text_of(500, 20),
-                    edited = text_of(0, 50) + text_of(9, 10);
+  const std::string first = text_of(0, 110), second = first + text_of(500, 20),
+                    edited = text_of(0, 100) + text_of(9, 10);
   std::string cold[3];
   {
     RunningServer server(folder, model + " --exact --cache-mib 0");

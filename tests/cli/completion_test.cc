@@ -122,7 +122,8 @@ TEST_F(HubCache, PullFindsWhatIsThereAndSaysWhereToPutTheRest) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, repository_ + "/snapshots/0123abc\n");
   r = shell(with_ + "quern pull --json");
-  const auto& list = Json::parse(r.out).at("models").as_array();
+  const Json listed = Json::parse(r.out);
+  const auto& list = listed.at("models").as_array();
   ASSERT_EQ(list.size(), 2u) << r.out;
   EXPECT_EQ(list[0].at("name"), Json("zaya-nano"));
   EXPECT_EQ(list[1].at("name"), Json("small/zaya.nano-1"));
@@ -183,12 +184,14 @@ TEST(Doctor, SaysWhetherAModelFitsAndWhatToDo) {
   const double free = j.at("memory_free_mib").as_double();
   EXPECT_EQ(j.at("model").at("fits"), Json(free > 300)) << free;
   EXPECT_EQ(j.find("read_gbs"), nullptr) << "--quick measures nothing";
-  ScratchFolder folder;  // a vocabulary larger than any memory
+  ScratchFolder folder;  // experts larger than any memory
   fs::copy(kModel + "/model.safetensors", folder / "model.safetensors");
-  ASSERT_EQ(shell(fmt::format("sed -E 's/\"vocab_size\": *[0-9]+/\"vocab_size\": 20000000000/' {}/config.json > {}",
-                              kModel, folder / "config.json"))
-                .code,
-            0);
+  ASSERT_EQ(
+      shell(fmt::format(
+                "sed -E 's/(\"moe_intermediate_size\"|\"num_experts\"): *[0-9]+/\\1: 20000/' {}/config.json > {}",
+                kModel, folder / "config.json"))
+          .code,
+      0);
   const Ran large = shell("quern doctor --quick " + (folder / "."));
   EXPECT_NE(large.out.find("no format of this one fits"), large.out.npos) << large.out;
   ASSERT_EQ(shell("truncate -s 100 " + (folder / "model.safetensors")).code, 0);

@@ -51,17 +51,17 @@ ModelDiagnosis diagnose(const std::string& folder, const plan::MachineRates& rat
       plan::InferenceSize size = encoder_size(files);
       size.max_positions = d.max_positions = encoders::positive(files.config, "max_position_embeddings");
       const plan::FormatCost f32{"f32", 4, 4};
-      d.formats.push_back(forecast(size, f32, {.bf16_gflops = f32_gflops}, 0, free_bytes));
+      d.formats.push_back(plan::forecast(size, f32, {.bf16_gflops = f32_gflops}, 0, free_bytes));
       for (const plan::FormatCost& c : plan::format_costs())
-        d.formats.push_back(forecast(size, c, {.bf16_gflops = rates.bf16_gflops}, 0, free_bytes));
+        d.formats.push_back(plan::forecast(size, c, {.bf16_gflops = rates.bf16_gflops}, 0, free_bytes));
       return d;
     }
     const auto model = models::build_model(nn::builtin_registry(), files.config, &files.weights);
     const std::vector<plan::FormatCost> formats = formats_of(folder, files);
     d.kind = model->family(), d.max_positions = model->max_positions();
     d.stored_quantized = formats.size() == 1;
-    const plan::InferenceSize size = inference_size(*model, DType::bf16);
-    for (const plan::FormatCost& c : formats) d.formats.push_back(forecast(size, c, rates, kDoctorDepth, free_bytes));
+    const plan::InferenceSize size = plan::inference_size(*model, DType::bf16);
+    for (const plan::FormatCost& c : formats) d.formats.push_back(plan::forecast(size, c, rates, kDoctorDepth, free_bytes));
   } catch (const Error& e) {
     d.fault = e.what();
   }
