@@ -61,7 +61,8 @@ ModelDiagnosis diagnose(const std::string& folder, const plan::MachineRates& rat
     d.kind = model->family(), d.max_positions = model->max_positions();
     d.stored_quantized = formats.size() == 1;
     const plan::InferenceSize size = plan::inference_size(*model, DType::bf16);
-    for (const plan::FormatCost& c : formats) d.formats.push_back(plan::forecast(size, c, rates, kDoctorDepth, free_bytes));
+    for (const plan::FormatCost& c : formats)
+      d.formats.push_back(plan::forecast(size, c, rates, kDoctorDepth, free_bytes));
   } catch (const Error& e) {
     d.fault = e.what();
   }
@@ -73,7 +74,7 @@ void print(const ModelDiagnosis& d) {
   fmt::print("model            {}: {} MiB of files, {} MiB of free memory\n", d.folder, d.weights_mib,
              mib(d.free_bytes));
   if (!d.fault.empty()) {
-    fmt::print("do: mend the model's files, or download them again: {}\n", d.fault);
+    fmt::print("do: repair the model's files, or download them again: {}\n", d.fault);
     return;
   }
   const bool speeds = d.formats[0].prefill_tokens_per_s > 0;

@@ -26,7 +26,7 @@ struct PrefixCache::Node {
 namespace {
 
 constexpr int64_t kTreeEntry = 48;     // what a std::map adds to its values
-constexpr int64_t kWorthReading = 32;  // tokens more than memory has: for fewer no file is opened
+constexpr int64_t kWorthLoading = 32;  // tokens more than memory has: for fewer no file is opened
 
 // The entry of `old`, if there is one, becomes that of `now`; takes no memory.
 template <class Key>
@@ -175,7 +175,7 @@ bool PrefixCache::resume_from_disk(const PrefixText& text, int64_t limit, int64_
   if (!disk_) return false;
   for (;;) {
     const int64_t to = disk_->reach(text, limit, aligned);
-    if (to < m.cached + kWorthReading) return false;
+    if (to < m.cached + kWorthLoading) return false;
     const int64_t from = std::min(m.matched, to);
     if (!disk_->restore(text, from, to, fresh, [&] { append_rows(walk(text), rows_, from, fresh); })) continue;
     fresh.advance(to);
