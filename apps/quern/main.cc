@@ -37,6 +37,7 @@ constexpr Verb kRun[] = {
 };
 constexpr Verb kModels[] = {
     {"info", "describe a model: family, parameters, KV cache per token", quern::cli::cmd_info},
+    {"pull", "find a model on this machine, or say where to put it", quern::cli::cmd_pull},
     {"quantize", "quantize the weights of a model to 8 or 4 bits", quern::cli::cmd_quantize},
     {"merge", "merge a LoRA adapter into a copy of its model", quern::cli::cmd_merge},
     {"new", "create a model folder with random weights", quern::cli::cmd_new},
@@ -74,7 +75,7 @@ constexpr Verb kMeasure[] = {
     {"paper", "list the claims of the papers, or measure them again", quern::cli::cmd_paper},
 };
 constexpr Verb kMachine[] = {
-    {"doctor", "check this machine, and whether a model fits in its memory", quern::cli::cmd_doctor},
+    {"doctor", "check this machine, whether a model fits and how fast it will be", quern::cli::cmd_doctor},
     {"sandbox", "run an untrusted command in Linux namespaces, with limits", quern::cli::cmd_sandbox},
     {"completion", "print a completion script for bash, zsh or fish", print_completion},
 };

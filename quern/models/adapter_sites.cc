@@ -1,15 +1,28 @@
 #include "quern/models/adapter_sites.h"
 
-#include <atomic>
-
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 #include "quern/models/adapter.h"
+#include "quern/models/fingerprint.h"
 
 namespace quern::models {
 namespace {
 
-std::atomic<uint64_t> last_id = 0;  // of this process
+uint64_t hash_of(const nn::AdapterPaths& paths) {
+  const auto bytes = [](const Tensor& t) {
+    return std::span(static_cast<const std::byte*>(t.raw()), static_cast<size_t>(t.bytes()));
+  };
+  uint64_t h = paths.at.size();
+  for (size_t i = 0; i < paths.at.size(); ++i) {
+    const kernels::LowRankFactors& f = paths.at[i];
+    if (!f.defined()) continue;
+    const float scale = f.scale();
+    h = content_hash(std::as_bytes(std::span(&i, 1)), h);
+    h = content_hash(std::as_bytes(std::span(&scale, 1)), h);
+    h = content_hash(bytes(f.b()), content_hash(bytes(f.a()), h));
+  }
+  return h;
+}
 
 }  // namespace
 
@@ -27,7 +40,6 @@ std::shared_ptr<const nn::AdapterPaths> AdapterSites::read(const std::filesystem
          folder.string());
   adapter.names_of(model);
   auto paths = std::make_shared<nn::AdapterPaths>();
-  paths->id = ++last_id;
   for (const Site& site : sites_) {
     const nn::LowRank path = adapter.find_shared(site.names, site.n, site.k);
     kernels::LowRankFactors& at = paths->at.emplace_back();
@@ -39,12 +51,12 @@ std::shared_ptr<const nn::AdapterPaths> AdapterSites::read(const std::filesystem
     paths->bytes += at.bytes();
   }
   adapter.finish();
+  paths->id = hash_of(*paths);
   return paths;
 }
 
 std::shared_ptr<const nn::AdapterPaths> AdapterSites::drawn(int64_t rank, uint64_t seed) const {
   auto paths = std::make_shared<nn::AdapterPaths>();
-  paths->id = ++last_id;
   Rng random(seed);
   const auto matrix = [&](Shape shape) {
     Tensor t = Tensor::empty(std::move(shape), DType::f32);
@@ -56,6 +68,7 @@ std::shared_ptr<const nn::AdapterPaths> AdapterSites::drawn(int64_t rank, uint64
     paths->at.push_back(kernels::LowRankFactors::pack(a, matrix({site.n, rank}), 1, factors_));
     paths->bytes += paths->at.back().bytes();
   }
+  paths->id = hash_of(*paths);
   return paths;
 }
 

@@ -12,7 +12,7 @@
 namespace quern::nn {
 
 struct AdapterPaths {
-  uint64_t id = 0;                               // unique in this process, never used again
+  uint64_t id = 0;                               // hash of the factors: the same for the same adapter, always
   std::vector<kernels::LowRankFactors> at = {};  // by site; undefined: no path there
   int64_t bytes = 0;
 };

@@ -1,6 +1,8 @@
 // Completion as a shell would ask for it, and models by the names they have in the Hugging Face cache.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -115,6 +117,36 @@ TEST_F(HubCache, ModelsAreFoundByTheirNames) {
   EXPECT_EQ(http(server.port(), "GET", "/v1/models/small/zaya.nano-1").status, 200);
 }
 
+TEST_F(HubCache, PullFindsWhatIsThereAndSaysWhereToPutTheRest) {
+  Ran r = shell(with_ + "quern pull small/zaya.nano-1");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, repository_ + "/snapshots/0123abc\n");
+  r = shell(with_ + "quern pull --json");
+  const Json listed = Json::parse(r.out);
+  const auto& list = listed.at("models").as_array();
+  ASSERT_EQ(list.size(), 2u) << r.out;
+  EXPECT_EQ(list[0].at("name"), Json("zaya-nano"));
+  EXPECT_EQ(list[1].at("name"), Json("small/zaya.nano-1"));
+  EXPECT_EQ(list[1].at("bytes"), list[0].at("bytes"));
+  r = shell(with_ + "quern pull other/model");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("hf download other/model --local-dir model"), r.err.npos) << r.err;
+  EXPECT_NE(r.err.find(folder_ / "home/hub"), r.err.npos) << r.err;
+  EXPECT_EQ(shell(with_ + "quern pull 'no such'").code, 2);
+  EXPECT_EQ(shell(with_ + "quern pull small/zaya.nano-1@v9").code, 1);
+}
+
+TEST(FirstMinutes, RunWithoutAFolderAsksTheShippedModel) {
+  const std::string prompt = " -p 'What is 3 + 4?' -n 8 --temp 0";
+  const Ran named = shell("quern run " + kModel + prompt);
+  ASSERT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(shell("quern run" + prompt).out, named.out);
+  const Ran chat = shell("printf 'What is 3 + 4?\n' | quern run --temp 0");
+  EXPECT_EQ(chat.code, 0) << chat.err;
+  EXPECT_NE(chat.out.find('7'), chat.out.npos) << chat.out;
+  EXPECT_EQ(chat.err.find("reading the prompt"), chat.err.npos) << "progress is for terminals";
+}
+
 TEST_F(HubCache, WhatIsNotThereIsSaidWithThePlace) {
   auto complaint = [&](const std::string& name) {
     const Ran r = shell(with_ + "quern run " + name + prompt_);
@@ -143,16 +175,28 @@ TEST(Doctor, SaysWhetherAModelFitsAndWhatToDo) {
   for (const auto& f : fs::directory_iterator(kModel))
     if (f.path().extension() == ".safetensors") bytes += static_cast<int64_t>(f.file_size());
   EXPECT_EQ(j.at("model").at("weights_mib").as_int(), (bytes + (1 << 20) - 1) >> 20);
-  const int64_t mib = j.at("model").at("weights_mib").as_int();
-  EXPECT_EQ(j.at("model").at("fits"), Json(mib + mib / 8 + 256 <= j.at("memory_free_mib").as_int()));
-  EXPECT_GT(j.at("memory_free_mib").as_int(), 0);
+  const auto& formats = j.at("model").at("formats").as_array();
+  ASSERT_EQ(formats.size(), 3u);
+  EXPECT_EQ(formats[0].at("format"), Json("bf16"));  // as the file has them
+  EXPECT_NEAR(formats[0].at("weight_bytes").as_double(), static_cast<double>(bytes),
+              0.05 * static_cast<double>(bytes));
+  EXPECT_EQ(formats[0].at("decode_tokens_per_s").as_double(), 0);
+  const double free = j.at("memory_free_mib").as_double();
+  EXPECT_EQ(j.at("model").at("fits"), Json(free > 300)) << free;
   EXPECT_EQ(j.find("read_gbs"), nullptr) << "--quick measures nothing";
-  ScratchFolder folder;  // larger than any memory, and takes no room
-  fs::copy(kModel + "/config.json", folder / "config.json");
-  ASSERT_EQ(shell("truncate -s 8T " + (folder / "model.safetensors")).code, 0);
+  ScratchFolder folder;  // experts larger than any memory
+  fs::copy(kModel + "/model.safetensors", folder / "model.safetensors");
+  ASSERT_EQ(
+      shell(fmt::format(
+                "sed -E 's/(\"moe_intermediate_size\"|\"num_experts\"): *[0-9]+/\\1: 20000/' {}/config.json > {}",
+                kModel, folder / "config.json"))
+          .code,
+      0);
   const Ran large = shell("quern doctor --quick " + (folder / "."));
-  EXPECT_NE(large.out.find("does not fit"), large.out.npos) << large.out;
-  EXPECT_NE(large.out.find("do: quantize it"), large.out.npos) << large.out;
+  EXPECT_NE(large.out.find("no format of this one fits"), large.out.npos) << large.out;
+  ASSERT_EQ(shell("truncate -s 100 " + (folder / "model.safetensors")).code, 0);
+  const Ran damaged = shell("quern doctor --quick " + (folder / "."));
+  EXPECT_NE(damaged.out.find("do: repair the model's files"), damaged.out.npos) << damaged.out;
   EXPECT_EQ(shell("quern doctor --quick /no/such/model").code, 1);
   EXPECT_NE(shell("QUERN_ISA=ref quern doctor --quick").out.find("do: unset QUERN_ISA"), std::string::npos);
 }

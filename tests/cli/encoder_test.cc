@@ -47,6 +47,25 @@ TEST(CliEncoder, EmbedPrintsOrWritesRows) {
   EXPECT_EQ(lines_of(r.out).size(), 2u) << r.err;
 }
 
+TEST(CliEncoder, InfoDoctorAndExportKnowEncoders) {
+  const std::string rerank = model("bert-rerank");
+  Ran r = shell("quern info --json " + rerank);
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("kind"), Json("encoder"));
+  EXPECT_EQ(j.at("width").as_int(), 32);
+  EXPECT_EQ(j.at("labels").as_int(), 1);
+  EXPECT_NE(shell("quern info " + rerank).out.find("a reranker"), std::string::npos);
+  EXPECT_NE(shell("quern info " + model("bert-mean")).out.find("none: embeddings"), std::string::npos);
+  const Json d = Json::parse(shell("quern doctor --quick --json " + rerank).out).at("model");
+  EXPECT_EQ(d.at("kind"), Json("encoder"));
+  EXPECT_EQ(d.at("formats").as_array().size(), 4u);
+  EXPECT_EQ(d.at("formats").as_array()[0].at("weight_bytes").as_int(), 4 * j.at("parameters").as_int());
+  r = shell("quern export " + rerank + " /nowhere");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("needs no export"), std::string::npos) << r.err;
+}
+
 TEST(CliEncoder, EmbedScoresTextsAndPairs) {
   Ran r = shell(fmt::format("printf 'the mill\\nthe oven\\n' | quern embed {} --scores", model("deberta-v3")));
   ASSERT_EQ(r.code, 0) << r.err;

@@ -50,6 +50,11 @@ void RunningServer::stop() {
   pid_ = 0;
 }
 
+void RunningServer::kill() {
+  if (pid_ > 0) shell(fmt::format("kill -KILL {0}; while kill -0 {0} 2> /dev/null; do sleep 0.05; done", pid_));
+  pid_ = 0;
+}
+
 std::string RunningServer::log() const { return contents(err_); }
 
 }  // namespace quern

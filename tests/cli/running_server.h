@@ -12,6 +12,7 @@ class RunningServer {
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
   void stop();
+  void kill();                        // at once, as out of memory does
   int port() const { return port_; }  // 0: it ended before it listened
   std::string log() const;
 

@@ -9,6 +9,7 @@ using Words = std::span<const std::string>;
 int cmd_info(Words args);
 int cmd_new(Words args);
 int cmd_logits(Words args);
+int cmd_pull(Words args);
 int cmd_embed(Words args);
 int cmd_tokenize(Words args);
 int cmd_detokenize(Words args);

@@ -8,12 +8,11 @@
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
-#include "apps/quern/models/context.h"
+#include "apps/quern/models/doctor_model.h"
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/cpu.h"
 #include "quern/base/version.h"
 #include "quern/host/host.h"
-#include "quern/models/checkpoint.h"
 
 namespace quern::cli {
 namespace {
@@ -57,73 +56,40 @@ int64_t free_mib(int64_t machine, const std::string& limit) {
 
 constexpr int64_t kNeededToMeasureMib = 2048;
 
-struct ModelFit {
-  std::string dir = {};
-  int64_t mib = 0, free = 0;
-  bool packed = false;  // or another's format: quern quantize makes it no smaller
-  bool fits() const { return mib + mib / 8 + 256 <= free; }  // caches, scratch, the rest of the process
-};
-
-bool is_quantized_folder(const std::string& model) {
-  if (!std::filesystem::is_directory(model)) return true;  // a GGUF file
-  try {
-    return packed_formats(model, models::open_checkpoint(model)).has_value();
-  } catch (const Error&) {
-    return false;  // damaged, which the verb that loads it will say
-  }
-}
-
-void print_model(const ModelFit& m, double read_gbs) {
-  fmt::print("model            {}: {} MiB of weights, {} in {} MiB of free memory\n", m.dir, m.mib,
-             m.fits() ? "fits" : "does not fit", m.free);
-  const double maximum = read_gbs * 1e9 / (static_cast<double>(std::max<int64_t>(m.mib, 1)) * (1 << 20));
-  if (maximum > 0 && m.mib > 0)
-    fmt::print(
-        "                 upper bound for a dense model of this size: {:.{}f} tokens per second (every token reads "
-        "every weight; a mixture of experts reads a part)\n",
-        maximum, maximum < 10 ? 1 : 0);
-  if (!m.fits() && m.packed) fmt::print("do: free memory, or use a smaller model\n");
-  if (!m.fits() && !m.packed)
-    fmt::print(
-        "do: quantize it (quern quantize --quant q4 shrinks bf16 to about a quarter: {} MiB), or free memory\n",
-        m.mib * 9 / 32);
-}
-
 }  // namespace
 
 int cmd_doctor(Words args) {
   bool json = false, quick = false;
   std::string dir = {};
-  Args a("doctor", "check this machine, and whether a model fits in its memory");
+  Args a("doctor", "check this machine, whether a model fits and how fast it will be");
   a.optional_positional("DIR", dir)
-      .flag("--quick", quick, "skip the bandwidth measurement")
+      .flag("--quick", quick, "skip the measurements of bandwidth and compute peak")
       .json(json)
-      .note("DIR is a model: doctor says whether it fits in the free memory.");
+      .note(
+          "DIR is a model or an encoder: doctor says in which formats it fits in the free memory, with how much "
+          "context,\nand how fast it will be by the rates of this machine.");
   if (!a.parse(args)) return 0;
 
   host::HostInfo h = host::host_info();
   std::string limit = first_line("/sys/fs/cgroup/memory.max"),
               pages = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
-  ModelFit model{.free = free_mib(available_mib(), limit)};
-  if (!dir.empty()) {
-    model.dir = model_folder(dir);
-    if (!std::filesystem::exists(model.dir)) fail("{}: no such model folder or file", dir);
-    model.packed = is_quantized_folder(model.dir);
-    model.mib = (weight_bytes(model.dir) + (1 << 20) - 1) >> 20;
-  }
-  const bool room = model.free >= kNeededToMeasureMib;
-  const double read_gbs =
-      quick || !room ? 0 : std::max(host::measure(host::Bound::read), host::measure(host::Bound::read));
+  const int64_t free = free_mib(available_mib(), limit);
+  const std::string folder = dir.empty() ? "" : model_folder(dir);
+  if (!dir.empty() && !std::filesystem::exists(folder)) fail("{}: no such model folder or file", dir);
+  const bool measured = !quick && free >= kNeededToMeasureMib;
+  const auto best = [&](host::Bound b) { return measured ? std::max(host::measure(b), host::measure(b)) : 0; };
+  const double read_gbs = best(host::Bound::read), bf16 = dir.empty() ? 0 : best(host::Bound::bf16_flops);
+  ModelDiagnosis model;
+  if (!dir.empty())
+    model = diagnose(folder, {.read_gbs = read_gbs, .bf16_gflops = bf16}, best(host::Bound::f32_flops),
+                     static_cast<double>(free) * (1 << 20));
   if (json) {
     Json j = host::to_json(h);
     j.set("version", version());
-    j.set("memory_available_mib", available_mib()), j.set("memory_free_mib", model.free);
+    j.set("memory_available_mib", available_mib()), j.set("memory_free_mib", free);
     if (read_gbs > 0) j.set("read_gbs", read_gbs);
-    if (!dir.empty()) {
-      Json m = Json::object();
-      m.set("folder", model.dir), m.set("weights_mib", model.mib), m.set("fits", model.fits());
-      j.set("model", std::move(m));
-    }
+    if (bf16 > 0) j.set("bf16_gflops", bf16);
+    if (!dir.empty()) j.set("model", to_json(model));
     j.set("cgroup_memory_limit", limit.empty() ? "none" : limit);
     j.set("huge_pages", pages.empty() ? "unknown" : pages);
     fmt::print("{}\n", j.dump(2));
@@ -140,9 +106,9 @@ int cmd_doctor(Words args) {
   if (read_gbs > 0)
     fmt::print("bandwidth        about {:.1f} GB/s read (quern bench host measures it precisely)\n", read_gbs);
   else if (!quick)
-    fmt::print("bandwidth        not measured: needs {1} MiB of free memory, found {0}\n", model.free,
-               kNeededToMeasureMib);
-  if (!dir.empty()) print_model(model, read_gbs);
+    fmt::print("bandwidth        not measured: needs {1} MiB of free memory, found {0}\n", free, kNeededToMeasureMib);
+  if (bf16 > 0) fmt::print("compute          about {:.0f} GFLOP/s of bf16 products\n", bf16);
+  if (!dir.empty()) print(model);
   for (const auto& [name, size] : h.caches) fmt::print("cache {:<10} {}\n", name, size);
   for (const auto& [name, version] : h.libraries) fmt::print("{:<16} {}\n", name, version);
   fmt::print("huge pages       {}\n", pages.empty() ? "unknown" : pages);

@@ -1,5 +1,6 @@
 // quern info: family, sizes, parameters (all, and active per token), memory of the state, and weight types, of a
 // folder or of a named shape without weights.
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shapes.h"
 #include "apps/quern/models/shipped_models.h"
+#include "quern/encoders/encoder.h"
 #include "quern/mixers/state_totals.h"
 
 namespace quern::cli {
@@ -49,6 +51,17 @@ Json config_of_shape(const std::string& shape) {
   return shape_config(family, size, shape_vocab(family, size));
 }
 
+void add_checkpoint(Json& j, const TensorFolder& weights) {
+  std::map<std::string, int64_t> by_type;
+  for (const std::string& n : weights.names())
+    by_type[std::string(weights.entry(n).type)] += element_count(weights.entry(n).shape);
+  Json types = Json::object();
+  for (auto& [t, n] : by_type) types.set(t, n);
+  j.set("checkpoint_tensors", static_cast<int64_t>(weights.names().size()));
+  j.set("checkpoint_bytes", weights.bytes());
+  j.set("elements_by_type", types);
+}
+
 Json describe(models::Model& model, const TensorFolder* weights) {
   Counts c = count(model);
   const mixers::StateTotals state = mixers::state_totals(model.sites(DType::bf16)),
@@ -63,16 +76,52 @@ Json describe(models::Model& model, const TensorFolder* weights) {
   j.set("state_bytes_per_token", state.row_bytes);
   j.set("state_bytes_per_token_q8", q8.row_bytes);
   j.set("state_bytes_fixed", state.fixed_bytes);
-  if (!weights) return j;
-  std::map<std::string, int64_t> by_type;
-  for (const std::string& n : weights->names())
-    by_type[std::string(weights->entry(n).type)] += element_count(weights->entry(n).shape);
-  Json types = Json::object();
-  for (auto& [t, n] : by_type) types.set(t, n);
-  j.set("checkpoint_tensors", static_cast<int64_t>(weights->names().size()));
-  j.set("checkpoint_bytes", weights->bytes());
-  j.set("elements_by_type", types);
+  if (weights) add_checkpoint(j, *weights);
   return j;
+}
+
+// Of an encoder: sizes, and the head where the folder has one.
+Json describe_encoder(const Json& config, const TensorFolder& weights) {
+  int64_t all = 0, embedding = 0;
+  for (const std::string& name : weights.names()) {
+    const int64_t n = element_count(weights.entry(name).shape);
+    all += n;
+    if (name.find("embeddings") != name.npos) embedding += n;
+  }
+  const bool head =
+      std::ranges::any_of(weights.names(), [](const std::string& n) { return n.starts_with("classifier"); });
+  Json j = Json::object();
+  j.set("family", config.at("model_type")), j.set("kind", "encoder");
+  j.set("parameters", all), j.set("parameters_without_embedding", all - embedding);
+  j.set("vocab_size", encoders::positive(config, "vocab_size"));
+  j.set("max_positions", encoders::positive(config, "max_position_embeddings"));
+  j.set("width", encoders::positive(config, "hidden_size"));
+  j.set("layers", encoders::positive(config, "num_hidden_layers"));
+  j.set("labels", head ? encoders::label_count(config) : 0);
+  add_checkpoint(j, weights);
+  return j;
+}
+
+void print_checkpoint(const Json& j) {
+  fmt::print("checkpoint   {} tensors, {}B:", j.at("checkpoint_tensors").as_int(),
+             human(j.at("checkpoint_bytes").as_int()));
+  for (auto& [t, count] : j.at("elements_by_type").as_object()) fmt::print(" {} {}", human(count.as_int()), t);
+  fmt::print("\n");
+}
+
+void print_encoder(const Json& j) {
+  auto n = [&](const char* key) { return j.at(key).as_int(); };
+  fmt::print("family       {} (encoder)\nparameters   {} ({}), {} without the embedding\n",
+             j.at("family").as_string(), human(n("parameters")), n("parameters"),
+             human(n("parameters_without_embedding")));
+  fmt::print("layers       {} of width {}\nvocabulary   {}\ntext         {} tokens at most\n", n("layers"),
+             n("width"), n("vocab_size"), n("max_positions"));
+  fmt::print("head         {}\n",
+             n("labels") == 0 ? "none: embeddings (quern embed, serve, recall)"
+             : n("labels") == 1
+                 ? "one score: a reranker (quern embed --scores, serve)"
+                 : fmt::format("{} labels: a classifier (quern embed --scores, corpus score)", n("labels")));
+  print_checkpoint(j);
 }
 
 void print(const Json& j) {
@@ -81,11 +130,7 @@ void print(const Json& j) {
              j.at("family").as_string(), human(n("parameters")), n("parameters"),
              human(n("parameters_without_embedding")), human(n("active_parameters_in_blocks")));
   fmt::print("vocabulary   {}\ncontext      {} tokens\n", n("vocab_size"), n("max_positions"));
-  if (j.find("checkpoint_tensors")) {
-    fmt::print("checkpoint   {} tensors, {}B:", n("checkpoint_tensors"), human(n("checkpoint_bytes")));
-    for (auto& [t, count] : j.at("elements_by_type").as_object()) fmt::print(" {} {}", human(count.as_int()), t);
-    fmt::print("\n");
-  }
+  if (j.find("checkpoint_tensors")) print_checkpoint(j);
   if (j.find("scheme"))
     fmt::print("quantized    {}; head {}\n", j.at("scheme").as_string(), j.at("head_scheme").as_string());
   fmt::print("KV cache     {} bytes per token (bf16; --kv q8: {})\nstate        {} bytes per sequence\n",
@@ -102,12 +147,20 @@ int cmd_info(Words args) {
       .flag("--shape SHAPE", shape, "instead of DIR: a named shape, for example zaya-8b")
       .flag("--tensors", tensors, "list every parameter")
       .json(json)
-      .note("DIR is a model folder or a .gguf file.");
+      .note("DIR is a model folder, an encoder's folder or a .gguf file.");
   if (!a.parse(args)) return 0;
   if (dir.empty() == shape.empty()) throw UsageError("quern info: expected either DIR or --shape");
 
   std::optional<models::Checkpoint> files;
   if (shape.empty()) files = models::open_checkpoint(dir = model_folder(dir));
+  if (files && encoders::is_encoder(dir)) {
+    const Json j = describe_encoder(files->config, files->weights);
+    json ? fmt::print("{}\n", j.dump(2)) : print_encoder(j);
+    if (tensors)
+      for (const std::string& name : files->weights.names())
+        fmt::print("{:<70} {}\n", name, to_string(files->weights.entry(name).shape));
+    return 0;
+  }
   auto model = models::build_model(nn::builtin_registry(), files ? files->config : config_of_shape(shape),
                                    files ? &files->weights : nullptr);
   Json j = describe(*model, files ? &files->weights : nullptr);

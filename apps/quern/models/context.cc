@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "apps/quern/cli/wait_line.h"
 #include "quern/models/quantized_file.h"
 
 namespace quern::cli {
@@ -107,7 +108,12 @@ std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& f
 std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder,
                                                   const models::LoadOptions& options) {
   models::LoadReport report;
+  WaitLine wait([&, bytes = std::filesystem::exists(folder) ? weight_bytes(folder) : 0](double seconds) {
+    return fmt::format("{} {}, {:.1f} GB: {:.0f} s", options.scheme ? "loading and quantizing" : "loading",
+                       folder.filename().string(), static_cast<double>(bytes) * 1e-9, seconds);
+  });
   auto model = models::load_model(nn::builtin_registry(), folder, options, &report);
+  wait.end();
   for (const std::string& n : report.notes) fmt::print(stderr, "warning: {}\n", n);
   for (const std::string& n : report.missing)
     fmt::print(stderr, "warning: tensor '{}' is missing; using its initial value\n", n);

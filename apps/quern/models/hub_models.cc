@@ -19,13 +19,6 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-fs::path hub_folder() {
-  if (const std::string hub = environment("HF_HUB_CACHE"); !hub.empty()) return hub;
-  if (const std::string home = environment("HF_HOME"); !home.empty()) return fs::path(home) / "hub";
-  const std::string cache = environment("XDG_CACHE_HOME");
-  return (cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache)) / "huggingface/hub";
-}
-
 bool is_part(std::string_view part) {
   return !part.empty() && part.size() <= 96 && part[0] != '.' && part[0] != '-' &&
          std::ranges::all_of(
@@ -47,7 +40,40 @@ std::string commit_of(const fs::path& repository, const std::string& revision) {
   return f >> commit ? commit : revision;
 }
 
+constexpr std::string_view kRepository = "models--";
+
+fs::path repository_of(const std::string& name) {  // of org/name, without a revision
+  const size_t slash = name.find('/');
+  return hub_folder() / fmt::format("{}{}--{}", kRepository, name.substr(0, slash), name.substr(slash + 1));
+}
+
 }  // namespace
+
+fs::path hub_folder() {
+  if (const std::string hub = environment("HF_HUB_CACHE"); !hub.empty()) return hub;
+  if (const std::string home = environment("HF_HOME"); !home.empty()) return fs::path(home) / "hub";
+  const std::string cache = environment("XDG_CACHE_HOME");
+  return (cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache)) / "huggingface/hub";
+}
+
+std::vector<std::string> hub_names() {
+  std::vector<std::string> names;
+  for (const fs::path& p : entries(hub_folder())) {
+    std::string name = p.filename().string();
+    if (!name.starts_with(kRepository)) continue;
+    name.erase(0, kRepository.size());
+    const size_t dashes = name.find("--");
+    if (dashes == name.npos) continue;
+    name.replace(dashes, 2, "/");
+    if (is_hub_name(name)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+bool in_hub_cache(const std::string& name) {
+  std::error_code none;
+  return is_hub_name(name) && fs::is_directory(repository_of(name.substr(0, name.find('@'))), none);
+}
 
 bool is_hub_name(const std::string& name) {
   const std::string_view whole(name);
@@ -59,17 +85,16 @@ bool is_hub_name(const std::string& name) {
 
 fs::path hub_model(const std::string& name) {
   QUERN_CHECK(is_hub_name(name), "{}", name);
-  const size_t slash = name.find('/'), at = std::min(name.find('@'), name.size());
+  const size_t at = std::min(name.find('@'), name.size());
   const std::string revision = at < name.size() ? name.substr(at + 1) : "main";
-  const fs::path hub = hub_folder(), repository = hub / ("models--" + name.substr(0, slash) + "--" +
-                                                         name.substr(slash + 1, at - slash - 1));
+  const fs::path repository = repository_of(name.substr(0, at));
   std::error_code none;
   if (!fs::is_directory(repository, none))
     fail(
         "{}: neither a local folder nor a model in the Hugging Face cache: {} does not exist (HF_HUB_CACHE or "
         "HF_HOME "
-        "set the cache folder; nothing is downloaded)",
-        name, repository.string());
+        "set the cache folder; nothing is downloaded; quern pull {} says where to put it)",
+        name, repository.string(), name);
   const fs::path snapshot = repository / "snapshots" / commit_of(repository, revision);
   if (!fs::is_directory(snapshot, none)) {
     std::vector<std::string> there;

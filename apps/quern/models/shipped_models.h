@@ -7,6 +7,8 @@
 
 namespace quern::cli {
 
+constexpr const char* kShippedModel = "zaya-nano";  // where a verb names no model
+
 // share/quern/NAME, if it exists.
 std::optional<std::filesystem::path> shipped_file(const std::string& name);
 // A model of that name in the folder that QUERN_MODELS names, or among the shipped ones: a model folder may be named by

@@ -15,8 +15,6 @@
 namespace quern::cli {
 namespace {
 
-constexpr const char* kModel = "zaya-nano";
-
 struct Stage {
   models::Model& model;
   const text::Tokenizer& tokenizer;
@@ -113,7 +111,7 @@ void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
 int cmd_demo(Words args) {
   TrainedDemo training;
   bool train = false;
-  std::string dir = kModel;
+  std::string dir = kShippedModel;
   Args a("demo", "show what the shipped model can do, or train a tiny one");
   a.flag("--model DIR", dir, "chat model to show")
       .flag("--seed N", training.seed, "random seed of the problems; with --train, of the initial weights")

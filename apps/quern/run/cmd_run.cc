@@ -15,6 +15,7 @@
 #include "apps/quern/models/draft_flags.h"
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/run/chat_file.h"
+#include "apps/quern/run/prefill_progress.h"
 #include "apps/quern/run/run_think.h"
 #include "apps/quern/run/server_chat.h"
 #include "quern/base/mmap.h"
@@ -144,8 +145,15 @@ int answer_once(models::Model& model, const RunOptions& r, const infer::Generate
     return shards ? agreed(shards->comm(), e.token, !interrupt.raised()) : !interrupt.raised();
   };
   options.cache_bytes = 0;
-  infer::Engine engine(model, options);
+  CountingModel counting(model);
+  infer::Engine engine(counting, options);
+  PrefillProgress progress(counting, std::ssize(request.prompt));
+  request.on_token = [&progress, told = std::move(request.on_token)](const infer::Emitted& e) {
+    progress.first_token();
+    return told(e);
+  };
   infer::Generated g = engine.run(std::move(request));
+  progress.first_token();  // where there was none
   if (!speaks) return 0;
   if (!r.json) {
     fmt::print("\n");
@@ -186,7 +194,8 @@ int answer_over_ranks(const RunOptions& r, const models::LoadOptions& load, infe
 }
 
 int chat(models::Model& model, const RunOptions& r, infer::GenerateOptions o, const infer::EngineOptions& options) {
-  infer::Engine engine(model, options);
+  CountingModel counting(model);
+  infer::Engine engine(counting, options);
   infer::Chat talk(engine, *options.tokenizer, models::load_chat_template(r.dir, model.family()));
   std::optional<ChatFile> file;
   if (!r.session.empty()) file.emplace(r.session, r.fingerprint());
@@ -221,11 +230,14 @@ int chat(models::Model& model, const RunOptions& r, infer::GenerateOptions o, co
     }
     try {
       Interrupt interrupt;
+      PrefillProgress progress(counting, 0);
       infer::Generated g = talk.turn(*line, o, [&](std::string_view piece) {
+        progress.first_token();
         fmt::print("{}", piece);
         std::fflush(stdout);
         return !interrupt.raised();
       });
+      progress.first_token();
       fmt::print("\n");
       std::fflush(stdout);
       if (terminal) print_speed(g);
@@ -283,7 +295,7 @@ int cmd_run(Words args) {
   RunOptions r;
   std::optional<std::string> prompt;
   Args a("run", "generate text from a prompt, or chat");
-  a.positional("DIR", r.dir)
+  a.optional_positional("DIR", r.dir)
       .flag("-p,--prompt TEXT", prompt, "text to continue, or - for all of standard input; without it, start a chat")
       .settings(infer::GenerateOptions(), r.given)
       .flag("--response-prefix TEXT", r.answer, "with -p: forced prefix, the text that the output starts with")
@@ -305,7 +317,9 @@ int cmd_run(Words args) {
       .flag("--trace FILE", r.trace, "where the time goes, as a table, and a trace for Chrome written to FILE")
       .flag("--json", r.json, "with -p: print one JSON object")
       .note(
-          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name.\n"
+          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name; without DIR, "
+          "the\n"
+          "shipped model answers.\n"
           "Without generation_config.json and sampling flags, decoding is greedy. --think needs -p. With --mcp, the "
           "chat\n"
           "asks before every call of a tool.");
@@ -314,6 +328,7 @@ int cmd_run(Words args) {
   r.weights.add_cache_to(a);
   a.settings(r.adapter);
   if (!a.parse(args)) return 0;
+  if (r.dir.empty()) r.dir = kShippedModel;
   if (prompt == "-") prompt = piped_prompt(r);
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt: add -p TEXT");
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --response-prefix needs a prompt: add -p TEXT");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include "apps/quern/run/serve_options.h"
 #include "apps/quern/run/served_folder.h"
 #include "quern/base/threads.h"
+#include "quern/base/version.h"
 #include "quern/encoders/text_encoder.h"
 #include "quern/models/fingerprint.h"
 #include "quern/serve/app/app.h"
@@ -134,6 +136,22 @@ DType factors_beside(const Served& what, const models::LoadOptions& options) {
   return whole && !packed ? DType::f32 : DType::bf16;
 }
 
+// "DIR" or "DIR:GIB".
+infer::PrefixDiskOptions read_cache_disk(const std::string& text) {
+  infer::PrefixDiskOptions o{.folder = text,
+                             .say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }};
+  const size_t colon = text.rfind(':');
+  if (colon == text.npos) return o;
+  double gib = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, bad] = std::from_chars(text.data() + colon + 1, end, gib);
+  if (bad != std::errc() || stop != end || !(gib > 0 && gib <= 1e6) || colon == 0)
+    throw UsageError(fmt::format(
+        "quern serve: --cache-disk '{}': expected DIR or DIR:GIB, for example /var/cache/quern:20", text));
+  o.folder = text.substr(0, colon), o.bytes = static_cast<int64_t>(gib * (int64_t{1} << 30));
+  return o;
+}
+
 std::string fingerprint_of(const Served& what, const ServeSettings& how) {
   if (how.weights.empty()) return {};
   if (what.adapter.empty()) return models::model_fingerprint(what.dir, how.weights);
@@ -154,6 +172,9 @@ std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeS
   engine.tokenizer = &m->tokenizer;
   if (what.dir == how.drafted) m->draft = how.ahead.load(what.dir, m->tokenizer);
   engine.draft = m->draft.get();
+  engine.disk.identity = {{"model", m->fingerprint},
+                          {"weights", how.weights},
+                          {"version", fmt::format("{} {}", version(), version_commit())}};
   if (!m->draft) engine.speculate.draft = false;
   if (!engine.speculate.ngram && !engine.speculate.draft) engine.speculate = {};
   m->host = std::make_unique<serve::EngineHost>(*m->model, engine, how.queue, how.max_seconds);
@@ -233,7 +254,7 @@ bool ServeFlags::parse(Words args) {
   weights.add_to(a);
   weights.add_cache_to(a);
   if (!a.parse(args)) return false;
-  if (dirs.empty()) dirs = {"zaya-nano"};
+  if (dirs.empty()) dirs = {kShippedModel};
   a.check(o);
   if (o.names.size() > dirs.size())
     throw UsageError(
@@ -271,10 +292,13 @@ std::vector<Served> served_models(const ServeFlags& f) {
 ServeSettings serve_settings(const ServeFlags& f, const std::vector<Served>& served) {
   infer::EngineOptions engine = f.o.engine;
   engine.kv = f.weights.kv(), engine.speculate = f.ahead.options();
+  if (!f.o.cache_disk.empty()) engine.disk = read_cache_disk(f.o.cache_disk);
+  if (engine.disk.on() && engine.cache_bytes == 0)
+    throw UsageError("quern serve: --cache-disk needs a prefix cache in memory: raise --cache-mib 0");
   return {.load = f.weights.load_options(),
           .ahead = f.ahead,
           .drafted = f.ahead.dir.empty() ? "" : served[0].dir,
-          .weights = f.o.app.sessions.empty() ? "" : f.weights.name(),
+          .weights = f.o.app.sessions.empty() && !engine.disk.on() ? "" : f.weights.name(),
           .encoder_format = checked_usage("serve", [&] { return f.encoder.parsed(); }),
           .engine = engine,
           .queue = f.o.queue,

@@ -16,7 +16,8 @@ namespace quern::cli {
 
 struct ServeOptions {
   std::vector<std::string> names, aliases, loras, api_keys;
-  std::string adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path, tls_cert, tls_key, config;
+  std::string cache_disk, adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path, tls_cert, tls_key,
+      config;
   McpFlag mcp = {};
   serve::AppOptions app = {};
   infer::EngineOptions engine = {};
@@ -57,6 +58,10 @@ struct ServeOptions {
     v("prefix", app.prefix, "path prefix of all URLs, for example /llm", {.value = "PATH"});
     app.live.visit_cors(v);
     engine.visit(v);
+    v("cache_disk", cache_disk,
+      "keep the prefix cache in DIR too, up to GIB per model, so that it survives restarts and holds more than "
+      "memory",
+      {.value = "DIR[:GIB]", .shown_default = "8 GiB"});
     v("queue", queue, "maximum queued requests; further requests get HTTP 429", {.range = Bounds::at_least(1)});
     v("request_seconds", request_seconds,
       "request timeout in seconds, including queue time; a request can lower it with `timeout`; 0 disables it",

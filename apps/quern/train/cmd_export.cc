@@ -2,6 +2,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
+#include "quern/encoders/encoder.h"
 #include "quern/train/trainer/export.h"
 
 namespace quern::cli {
@@ -17,6 +18,9 @@ int cmd_export(Words args) {
       .settings(stored)
       .note("RUN is the folder of a run, whose newest committed checkpoint is used, or a folder step_N in it.");
   if (!a.parse(args)) return 0;
+  if (encoders::is_encoder(from))
+    fail("{0} is an encoder's folder, not a training run: it needs no export; use it as it is (quern embed {0})",
+         from);
   const train::ExportReport r = train::export_checkpoint(
       nn::builtin_registry(), from, to,
       {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(stored.dtype)});

@@ -1,7 +1,9 @@
 #include "quern/infer/cache/prefix_cache.h"
 
 #include <algorithm>
+#include <new>
 
+#include "quern/base/stopwatch.h"
 #include "quern/infer/cache/contiguous_copy.h"
 
 namespace quern::infer {
@@ -14,6 +16,8 @@ struct PrefixCache::Node {
   std::map<int64_t, Snapshot> snapshots;              // by position, begin < position ≤ end
   std::map<int32_t, std::unique_ptr<Node>> children;  // by their first token
   uint64_t used = 0;
+  double used_at = 0;  // seconds of the steady clock
+  int64_t hits = 0;
 
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }
   int64_t end() const { return begin + length(); }
@@ -21,7 +25,8 @@ struct PrefixCache::Node {
 
 namespace {
 
-constexpr int64_t kTreeEntry = 48;  // what a std::map adds to its values
+constexpr int64_t kTreeEntry = 48;     // what a std::map adds to its values
+constexpr int64_t kWorthLoading = 32;  // tokens more than memory has: for fewer no file is opened
 
 // The entry of `old`, if there is one, becomes that of `now`; takes no memory.
 template <class Key>
@@ -39,8 +44,8 @@ int64_t kept_bytes(std::span<const int64_t> parts, int64_t rows) {
 
 }  // namespace
 
-PrefixCache::PrefixCache(std::vector<mixers::StateSite> sites, int64_t budget_bytes)
-    : sites_(std::move(sites)), budget_(budget_bytes) {
+PrefixCache::PrefixCache(std::vector<mixers::StateSite> sites, int64_t budget_bytes, std::unique_ptr<PrefixDisk> disk)
+    : sites_(std::move(sites)), budget_(budget_bytes), disk_(std::move(disk)) {
   std::vector<int64_t> fixed_bytes;
   for (size_t s = 0; s < sites_.size(); ++s) {
     const mixers::StateSpec& spec = sites_[s].spec;
@@ -87,7 +92,7 @@ void PrefixCache::clear() {
 
 void PrefixCache::touch(Node& node) {
   rekey(leaves_, {node.used, &node}, {clock_, &node});
-  node.used = clock_;
+  node.used = clock_, node.used_at = steady_seconds();
 }
 
 std::vector<PrefixCache::Step> PrefixCache::walk(const PrefixText& text) const {
@@ -129,12 +134,9 @@ PrefixMatch PrefixCache::resume(const PrefixText& text, int64_t limit, mixers::S
     for (auto& [position, snapshot] : s.node->snapshots)
       if (position <= reach && position % aligned == 0) from = &snapshot, m.cached = position, holds = s.node;
 
-  for (const Step& s : path) {
-    int64_t n = std::min(s.node->length(), m.cached - s.node->begin);
-    if (n <= 0) break;
-    for (size_t i = 0; i < rows_.size(); ++i)
-      fresh.append(rows_[i].first, rows_[i].second, n).copy_from(s.node->rows[i].narrow(0, 0, n));
-  }
+  if (resume_from_disk(text, limit, aligned, m, fresh)) return m;
+  append_rows(path, rows_, m.cached, fresh);
+  for (const Step& s : path) s.node->hits += s.node->begin < m.cached;
   if (from) {
     idle_.erase({from->used, m.cached, holds});
     from->used = clock_, from->resumed = true;
@@ -142,6 +144,7 @@ PrefixMatch PrefixCache::resume(const PrefixText& text, int64_t limit, mixers::S
       fresh.fixed(fixed_[i].first, fixed_[i].second).copy_from(from->fixed[i]);
   }
   fresh.advance(m.cached);
+  if (disk_ && m.cached > 0) disk_->touch(text.until(m.cached));
 
   if (m.matched == 0)
     m.note = "no earlier request began with these tokens";
@@ -155,13 +158,72 @@ PrefixMatch PrefixCache::resume(const PrefixText& text, int64_t limit, mixers::S
   return m;
 }
 
+void PrefixCache::append_rows(const std::vector<Step>& path, const std::vector<std::pair<int, int>>& parts, int64_t n,
+                              mixers::SequenceState& state) {
+  for (const Step& s : path) {
+    const int64_t here = std::min(s.node->length(), n - s.node->begin);
+    if (here <= 0) break;
+    for (size_t i = 0; i < parts.size(); ++i)
+      state.append(parts[i].first, parts[i].second, here).copy_from(s.node->rows[i].narrow(0, 0, here));
+  }
+}
+
+// Where the disk goes deeper: the rows that memory has come from there, and what was read stays in memory. A damaged
+// file is dropped by the disk, which may then have another, shorter way.
+bool PrefixCache::resume_from_disk(const PrefixText& text, int64_t limit, int64_t aligned, PrefixMatch& m,
+                                   mixers::SequenceState& fresh) {
+  if (!disk_) return false;
+  for (;;) {
+    const int64_t to = disk_->reach(text, limit, aligned);
+    if (to < m.cached + kWorthLoading) return false;
+    const int64_t from = std::min(m.matched, to);
+    if (!disk_->restore(text, from, to, fresh, [&] { append_rows(walk(text), rows_, from, fresh); })) continue;
+    fresh.advance(to);
+    m.note = fmt::format("{} tokens were read from disk", to - from);
+    m.matched = std::max(m.matched, to), m.cached = to, m.from_disk = to - from;
+    try {
+      if (takes(to)) store(text.until(to), fresh, SnapshotKind::turn_end);
+    } catch (const std::bad_alloc&) {
+      clear();  // the state is whole; only what was remembered goes
+    }
+    return true;
+  }
+}
+
+std::vector<CacheEdge> PrefixCache::edges() const {
+  std::vector<CacheEdge> out;
+  const double now = steady_seconds();
+  for (const auto& [variant, root] : roots_) {
+    std::vector<std::pair<const Node*, int64_t>> open{{root.get(), -1}};
+    while (!open.empty()) {
+      const auto [node, parent] = open.back();
+      open.pop_back();
+      int64_t mine = parent;
+      if (node->parent) {
+        mine = std::ssize(out);
+        CacheEdge e{.parent = parent,
+                    .variant = variant,
+                    .begin = node->begin,
+                    .tokens = node->tokens,
+                    .bytes = node_bytes(*node),
+                    .hits = node->hits,
+                    .age = now - node->used_at};
+        for (const auto& [position, snapshot] : node->snapshots) e.snapshots.push_back(position);
+        out.push_back(std::move(e));
+      }
+      for (const auto& [token, child] : node->children) open.emplace_back(child.get(), mine);
+    }
+  }
+  return out;
+}
+
 // What needs memory first, what changes the tree after it: an engine goes on when there is none left.
 void PrefixCache::split(Node& node, int64_t length, uint64_t tail_used) {
   auto tail = std::make_unique<Node>();
   tail->parent = &node;
   tail->begin = node.begin + length;
   tail->tokens.assign(node.tokens.begin() + length, node.tokens.end());
-  tail->used = tail_used;
+  tail->used = tail_used, tail->used_at = node.used_at, tail->hits = node.hits;
   std::vector<Tensor> head, rest;
   for (const Tensor& r : node.rows)
     head.push_back(r.narrow(0, 0, length)), rest.push_back(r.narrow(0, length, r.dim(0) - length));
@@ -219,7 +281,8 @@ void PrefixCache::store(const PrefixText& text, const mixers::SequenceState& row
   int64_t n = static_cast<int64_t>(tokens.size());
   QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),
               fixed.length(), n);
-  if (n == 0 || !takes(n)) return;  // it would push out everything, itself included
+  if (n == 0) return;
+  if (!takes(n)) return store_on_disk(text, rows, fixed);  // it would push out everything, itself included
   ++clock_;
   std::vector<Step> path = walk(text);
   const uint64_t before = path.empty() ? 0 : path.back().node->used;  // of what lies behind the place where they part
@@ -232,7 +295,7 @@ void PrefixCache::store(const PrefixText& text, const mixers::SequenceState& row
     leaf->parent = node;
     leaf->begin = at;
     leaf->tokens.assign(tokens.begin() + at, tokens.end());
-    leaf->used = clock_;
+    leaf->used = clock_, leaf->used_at = steady_seconds();
     std::vector<Tensor> parts;
     for (auto [site, part] : rows_) parts.push_back(rows.rows(site, part).narrow(0, at, n - at));
     leaf->rows = contiguous_copy(parts);
@@ -244,7 +307,20 @@ void PrefixCache::store(const PrefixText& text, const mixers::SequenceState& row
     node = added;
   }
   if (needs_snapshots_) put_snapshot(*node, n, fixed, kind);
+  if (disk_) {
+    const std::vector<Tensor> none;
+    disk_->store(text, rows, {.begin = node->begin, .parts = &node->rows},
+                 needs_snapshots_ ? node->snapshots.at(n).fixed : none);
+  }
   shrink();
+}
+
+void PrefixCache::store_on_disk(const PrefixText& text, const mixers::SequenceState& rows,
+                                const mixers::SequenceState& fixed) {
+  if (!disk_) return;
+  std::vector<Tensor> parts;
+  for (auto [site, part] : fixed_) parts.push_back(fixed.fixed(site, part));
+  disk_->store(text, rows, {}, contiguous_copy(parts));
 }
 
 void PrefixCache::shrink() {

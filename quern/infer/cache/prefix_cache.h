@@ -6,41 +6,39 @@
 // Snapshots are taken at the ends of turns, where a request branches off a cached path, and periodically. Bytes are
 // counted as allocated: rounded-up blocks, tokens and the tree's own nodes. Over the byte budget, periodic snapshots
 // that no request ever resumed from are evicted first, oldest first; then whole leaves, least recently used first.
+// With a cache on disk (prefix_disk.h) everything stored is written behind, and a request that goes deeper there resumes
+// from there; what was read is then in memory again.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "quern/infer/cache/cache_edges.h"
+#include "quern/infer/cache/prefix_disk.h"
+#include "quern/infer/cache/prefix_text.h"
 #include "quern/mixers/state.h"
 
 namespace quern::infer {
 
 enum class SnapshotKind { periodic, branch, turn_end };
 
-// Tokens, and as what variant of the model they were processed: choice_key of the adapters; empty: the model itself.
-struct PrefixText {
-  std::span<const int32_t> tokens;
-  std::string_view variant = {};
-  PrefixText(std::span<const int32_t> t, std::string_view of = {}) : tokens(t), variant(of) {}
-  PrefixText(const std::vector<int32_t>& t, std::string_view of = {}) : tokens(t), variant(of) {}
-};
-
 struct PrefixMatch {
-  int64_t matched = 0;  // leading tokens found in the tree
-  int64_t cached = 0;   // of those, where the state resumed
-  std::string note;     // why not more
+  int64_t matched = 0;    // leading tokens found in the tree
+  int64_t cached = 0;     // of those, where the state resumed
+  int64_t from_disk = 0;  // of those, tokens whose rows were read from disk
+  std::string note;       // why not more
 };
 
 class PrefixCache {
  public:
-  PrefixCache(std::vector<mixers::StateSite> sites, int64_t budget_bytes);
+  // `disk` may be null.
+  PrefixCache(std::vector<mixers::StateSite> sites, int64_t budget_bytes, std::unique_ptr<PrefixDisk> disk = nullptr);
   ~PrefixCache();
 
   // Restores an empty state to the deepest cached position ≤ limit that is a multiple of `aligned`.
@@ -61,7 +59,9 @@ class PrefixCache {
   // Whether n tokens and one snapshot fit the budget.
   bool takes(int64_t n) const { return edge_bytes(n) + snapshot_bytes_ <= budget_; }
   int64_t budget() const { return budget_; }
-  void clear();
+  PrefixDisk* disk() const { return disk_.get(); }
+  std::vector<CacheEdge> edges() const;  // what is in memory
+  void clear();                          // what is in memory
 
  private:
   struct Node;
@@ -81,9 +81,14 @@ class PrefixCache {
   int64_t edge_bytes(int64_t tokens) const;  // of a node, without snapshots
   int64_t node_bytes(const Node& node) const;
   std::vector<Step> walk(const PrefixText& text) const;
+  bool resume_from_disk(const PrefixText& text, int64_t limit, int64_t aligned, PrefixMatch& m,
+                        mixers::SequenceState& fresh);
+  void store_on_disk(const PrefixText& text, const mixers::SequenceState& rows, const mixers::SequenceState& fixed);
   void split(Node& node, int64_t length, uint64_t tail_used);
   void put_snapshot(Node& node, int64_t position, const mixers::SequenceState& state, SnapshotKind kind);
   void shrink();
+  static void append_rows(const std::vector<Step>& path, const std::vector<std::pair<int, int>>& parts, int64_t n,
+                          mixers::SequenceState& state);
   void touch(Node& node);
   bool drop_idle_grid_snapshot();
   bool drop_oldest_leaf();
@@ -99,6 +104,7 @@ class PrefixCache {
   // Eviction candidates, oldest first, so that finding one needs no walk through the tree.
   std::set<Leaf> leaves_;
   std::set<Idle> idle_;  // periodic snapshots that no request resumed from
+  std::unique_ptr<PrefixDisk> disk_;
 };
 
 }  // namespace quern::infer

@@ -1,49 +1,13 @@
-// The prefix cache against the definition, on states made up so that every byte says where it came from: a row holds
-// its token, the fixed part a hash of all tokens seen.
+// The prefix cache against the definition, on made-up states (prefix_test_util.h).
 #include "quern/infer/cache/prefix_cache.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "quern/base/rng.h"
+#include "quern/infer/cache/prefix_test_util.h"
 
 namespace quern::infer {
 namespace {
-
-using Tokens = std::vector<int32_t>;
-
-std::vector<mixers::StateSite> sites(bool recurrent) {
-  mixers::StateSite attention{0, 0, {{{.name = "k", .per_token = true, .shape = {2}}}}};
-  mixers::StateSite ssm{1, 0, {{{.name = "h", .shape = {3}}}}};
-  return recurrent ? std::vector<mixers::StateSite>{attention, ssm} : std::vector<mixers::StateSite>{attention};
-}
-
-double hash(std::span<const int32_t> t) {
-  double h = 1;
-  for (int32_t x : t) h = std::fmod(h * 31 + x, 65521);
-  return h;
-}
-
-mixers::SequenceState seen(const Tokens& t, bool recurrent) {
-  mixers::SequenceState s(sites(recurrent));
-  if (!t.empty()) {
-    Tensor rows = s.append(0, 0, static_cast<int64_t>(t.size()));
-    for (size_t i = 0; i < t.size(); ++i) rows.narrow(0, static_cast<int64_t>(i), 1).fill(t[i]);
-  }
-  if (recurrent) s.fixed(1, 0).fill(hash(t));
-  s.advance(static_cast<int64_t>(t.size()));
-  return s;
-}
-
-void expect_state(const mixers::SequenceState& s, const Tokens& t, bool recurrent) {
-  Tensor rows = s.rows(0, 0);
-  ASSERT_EQ(rows.dim(0), s.length());
-  for (int64_t i = 0; i < s.length(); ++i) ASSERT_EQ(rows.narrow(0, i, 1).clone().item(1), t[static_cast<size_t>(i)]);
-  if (recurrent && s.length() > 0) {
-    ASSERT_EQ(s.fixed(1, 0).item(2), hash(std::span(t).first(static_cast<size_t>(s.length()))));
-  }
-}
 
 PrefixMatch resume(PrefixCache& c, const Tokens& t, bool recurrent, int64_t aligned = 1) {
   mixers::SequenceState s(sites(recurrent));

@@ -1,4 +1,4 @@
-// Parts of a state are tensors named SITE.PART.
+// One tensor per part of the state, as state_parts.h names them.
 #include "quern/infer/cache/state_file.h"
 
 #include <cerrno>
@@ -7,30 +7,12 @@
 
 #include "quern/base/error.h"
 #include "quern/infer/cache/kv_type.h"
-#include "quern/models/fingerprint.h"
-#include "quern/tensor/safetensors.h"
+#include "quern/infer/cache/state_parts.h"
 
 namespace quern::infer {
 namespace {
 
 constexpr const char* kVersion = "1";
-
-std::string part_name(size_t site, const mixers::StatePart& part) { return fmt::format("{}.{}", site, part.name); }
-
-template <class F>
-void each_part(const std::vector<mixers::StateSite>& sites, F&& f) {
-  for (size_t s = 0; s < sites.size(); ++s)
-    for (size_t p = 0; p < sites[s].spec.parts.size(); ++p) f(s, p, sites[s].spec.parts[p]);
-}
-
-std::string checksum(const NamedTensors& tensors) {
-  uint64_t h = 0;
-  for (const auto& [name, t] : tensors) {
-    h = models::content_hash(std::as_bytes(std::span(name)), h);
-    h = models::content_hash({static_cast<const std::byte*>(t.raw()), static_cast<size_t>(t.bytes())}, h);
-  }
-  return fmt::format("{:016x}", h);
-}
 
 // Written in a folder nobody else may enter, of a name nobody else has.
 class PrivateFolder {
@@ -50,27 +32,13 @@ class PrivateFolder {
   std::string path_;
 };
 
-const std::string& fact(const SafetensorsFile& f, const char* name) {
-  const auto it = f.metadata().find(name);
-  if (it == f.metadata().end())
-    fail("{} is not a saved session: '{}' is missing from its header", f.path().string(), name);
-  return it->second;
-}
-
-Tensor tensor_of(const SafetensorsFile& f, const std::string& name, DType dtype, const Shape& shape) {
-  const auto it = f.entries().find(name);
-  if (it == f.entries().end()) fail("{}: the state's part '{}' is missing", f.path().string(), name);
-  if (it->second.dtype != dtype || it->second.shape != shape)
-    fail("{}: the state's part '{}' is {} {}, this model's is {} {}", f.path().string(), name,
-         dtype_name(it->second.dtype), to_string(it->second.shape), dtype_name(dtype), to_string(shape));
-  return f.tensor(name);
-}
+const std::string& fact(const SafetensorsFile& f, const char* name) { return state_fact(f, name, "a saved session"); }
 
 // Of the first cache there is: all have one type.
 void check_cache_type(const SafetensorsFile& f, const std::vector<mixers::StateSite>& sites) {
-  each_part(sites, [&](size_t s, size_t, const mixers::StatePart& part) {
+  each_state_part(sites, [&](size_t s, size_t, const mixers::StatePart& part) {
     if (part.name != "k" || !part.per_token) return;
-    const auto it = f.entries().find(part_name(s, part));
+    const auto it = f.entries().find(state_part_name(s, part));
     if (it == f.entries().end() || it->second.dtype == part.dtype) return;
     fail(
         "{}: saved with KV cache type {}, but this model runs with {}; run it with KV cache type {}, or name another "
@@ -89,15 +57,15 @@ void save_state(const std::filesystem::path& path, const std::string& model, std
   Tensor ids = Tensor::empty({static_cast<int64_t>(tokens.size())}, DType::i32);
   std::copy(tokens.begin(), tokens.end(), ids.data<int32_t>());
   out.emplace_back("tokens", std::move(ids));
-  each_part(state.sites(), [&](size_t s, size_t p, const mixers::StatePart& part) {
+  each_state_part(state.sites(), [&](size_t s, size_t p, const mixers::StatePart& part) {
     const int site = static_cast<int>(s), index = static_cast<int>(p);
-    out.emplace_back(part_name(s, part),
+    out.emplace_back(state_part_name(s, part),
                      (part.per_token ? state.rows(site, index) : state.fixed(site, index)).clone());
   });
   const PrivateFolder folder(path.string() + ".part");
   const std::filesystem::path file = folder.path() / "state";
   save_safetensors(file, out,
-                   {{"quern_state", kVersion}, {"model", model}, {"checksum", checksum(out)}, {"note", note}});
+                   {{"quern_state", kVersion}, {"model", model}, {"checksum", state_checksum(out)}, {"note", note}});
   std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   std::filesystem::rename(file, path);
 }
@@ -115,20 +83,21 @@ SavedState load_state(const std::filesystem::path& path, const std::string& mode
     fail("{} is not a saved session: it contains no tokens", path.string());
   const int64_t n = ids->second.shape[0];
   NamedTensors all;
-  all.emplace_back("tokens", tensor_of(f, "tokens", DType::i32, {n}));
-  each_part(sites, [&](size_t s, size_t, const mixers::StatePart& part) {
+  all.emplace_back("tokens", state_tensor(f, "tokens", DType::i32, {n}));
+  each_state_part(sites, [&](size_t s, size_t, const mixers::StatePart& part) {
     Shape shape = part.shape;
     if (part.per_token) shape.insert(shape.begin(), n);
-    const std::string name = part_name(s, part);
-    all.emplace_back(name, tensor_of(f, name, part.dtype, shape));
+    const std::string name = state_part_name(s, part);
+    all.emplace_back(name, state_tensor(f, name, part.dtype, shape));
   });
-  if (checksum(all) != fact(f, "checksum")) fail("{}: the checksum differs: the file is damaged", path.string());
+  if (state_checksum(all) != fact(f, "checksum"))
+    fail("{}: the checksum differs: the file is damaged", path.string());
 
   SavedState out{.tokens = {}, .state = mixers::SequenceState(sites), .note = fact(f, "note")};
   const int32_t* tokens = all[0].second.data<int32_t>();
   out.tokens.assign(tokens, tokens + n);
   size_t next = 1;
-  each_part(sites, [&](size_t s, size_t p, const mixers::StatePart& part) {
+  each_state_part(sites, [&](size_t s, size_t p, const mixers::StatePart& part) {
     const int site = static_cast<int>(s), index = static_cast<int>(p);
     const Tensor& from = all[next++].second;
     if (!part.per_token)

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "quern/base/free_blocks.h"
+#include "quern/infer/cache/state_identity.h"
 #include "quern/infer/engine/delivery.h"
 #include "quern/infer/engine/draft_planner.h"
 #include "quern/infer/engine/prefix_reuse.h"
@@ -47,12 +48,25 @@ EngineOptions checked(EngineOptions o, const RequestLimits& limits) {
   if (o.chunk < 1 || o.max_sequences < 1) fail("engine: chunk and max_sequences must be 1 or more");
   if (o.shards && o.cache_bytes > 0)
     fail("engine: a prefix cache cannot be combined with a sharded KV cache; set cache_bytes to 0");
+  if (o.disk.on() && o.cache_bytes <= 0)
+    fail("engine: a prefix cache on disk needs one in memory; set cache_bytes to more than 0");
   check_speculation(o.speculate, limits);
   if (o.exact) {
     o.deterministic_prefix_cache = true;
     kernels::set_exact_rows(true);
   }
   return o;
+}
+
+// Null where nothing is kept on disk.
+std::unique_ptr<PrefixDisk> open_disk(const EngineOptions& o, const std::vector<mixers::StateSite>& sites) {
+  if (!o.disk.on()) return nullptr;
+  const std::string steps = o.exact                        ? fmt::format("exact, {} tokens", o.chunk)
+                            : o.deterministic_prefix_cache ? fmt::format("of {} tokens", o.chunk)
+                                                           : "of any number of tokens";
+  PrefixDiskOptions disk = o.disk;
+  for (auto& fact : state_identity(sites, o.kv, steps)) disk.identity.push_back(std::move(fact));
+  return PrefixDisk::open(std::move(disk), sites);
 }
 
 }  // namespace
@@ -79,10 +93,12 @@ struct Engine::Impl {
         draft_cache(o.draft && !o.deterministic_prefix_cache
                         ? draft_cache_bytes(o.cache_bytes, sites, o.draft->sites(o.kv))
                         : 0),
-        prefix(sites, {.cache_bytes = o.cache_bytes - draft_cache,
-                       .chunk = o.chunk,
-                       .max_positions = limits.max_positions,
-                       .deterministic = o.deterministic_prefix_cache}),
+        prefix(sites,
+               {.cache_bytes = o.cache_bytes - draft_cache,
+                .chunk = o.chunk,
+                .max_positions = limits.max_positions,
+                .deterministic = o.deterministic_prefix_cache},
+               open_disk(o, sites)),
         drafts({.sites = sites,
                 .vocab_size = limits.vocab_size,
                 .chunk = o.chunk,
@@ -238,9 +254,12 @@ struct Engine::Impl {
   }
 
   void update_load() {
+    const PrefixDisk* disk = prefix.cache().disk();
+    const PrefixDisk::Counts kept = disk ? disk->counts() : PrefixDisk::Counts();
     std::lock_guard lock(load_mutex);
-    load = {queue.size(), static_cast<int64_t>(running.size()), budget.reserved(),
-            prefix.cache().bytes() + drafts.cache_bytes()};
+    load = {queue.size(),      static_cast<int64_t>(running.size()),
+            budget.reserved(), prefix.cache().bytes() + drafts.cache_bytes(),
+            kept.bytes,        kept.read_tokens};
   }
 
   bool step() {

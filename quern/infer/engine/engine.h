@@ -25,6 +25,7 @@ struct EngineOptions {
   int64_t max_sequences = 16;  // maximum concurrent sequences
   int64_t state_bytes = 0;     // memory limit for the state of running sequences; 0 = no limit
   int64_t cache_bytes = int64_t{1} << 30;  // prefix cache size; 0 = none
+  PrefixDiskOptions disk = {};  // what of it is kept on disk; the engine adds its own settings to the identity
   bool deterministic_prefix_cache =
       false;  // snapshots at multiples of chunk only: output with cache hits is bit-identical
   // The same bits for a request whatever else is served or cached. Sets exact rows (kernels/cpu/products.h) for the whole
@@ -83,7 +84,7 @@ class Engine {
   Generated run(Request r);              // submit, step until it is done (other requests run meanwhile), take
 
   struct Load {  // after the last step
-    int64_t waiting = 0, running = 0, state_bytes = 0, cache_bytes = 0;
+    int64_t waiting = 0, running = 0, state_bytes = 0, cache_bytes = 0, disk_bytes = 0, disk_read_tokens = 0;
   };
   Load load() const;
   PrefixCache& cache();

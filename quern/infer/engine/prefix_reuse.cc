@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace quern::infer {
 
-PrefixReuse::PrefixReuse(const std::vector<mixers::StateSite>& sites, const PrefixReuseOptions& options)
-    : o_(options), cache_(sites, options.cache_bytes) {
+PrefixReuse::PrefixReuse(const std::vector<mixers::StateSite>& sites, const PrefixReuseOptions& options,
+                         std::unique_ptr<PrefixDisk> disk)
+    : o_(options), cache_(sites, options.cache_bytes, std::move(disk)) {
   const mixers::StateTotals totals = mixers::state_totals(sites);
   rules_ = {.chunk = o_.chunk,
             .inside_steps = totals.snapshots_inside && !o_.deterministic,

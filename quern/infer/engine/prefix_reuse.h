@@ -2,6 +2,7 @@
 // leaves snapshots on the way, and what it has processed is stored at its end.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "quern/infer/cache/prefix_cache.h"
@@ -19,7 +20,9 @@ struct PrefixReuseOptions {
 
 class PrefixReuse {
  public:
-  PrefixReuse(const std::vector<mixers::StateSite>& sites, const PrefixReuseOptions& options);
+  // `disk` may be null.
+  PrefixReuse(const std::vector<mixers::StateSite>& sites, const PrefixReuseOptions& options,
+              std::unique_ptr<PrefixDisk> disk = nullptr);
 
   // Gives the sequence its state, from the cache or from nothing, and plans its prompt's snapshots.
   void start(Sequence& s);

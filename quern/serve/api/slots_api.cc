@@ -8,19 +8,6 @@
 namespace quern::serve {
 namespace {
 
-bool wants_text(const HttpRequest& r, SlotText allowed) {
-  bool text = false;
-  for (const auto& [key, value] : r.query) {
-    if (key != "text") continue;
-    if (value != "true" && value != "false") bad_field("text", "'{}': expected true or false", value);
-    text = value == "true";
-  }
-  if (text && allowed == SlotText::hidden)
-    throw ApiError(403, "permission_error", "",
-                   "text: this server does not show the text of requests: it was started without that permission");
-  return text;
-}
-
 Json slot_json(const ServedModel& m, const InFlightStatus& f, StatusDetail detail) {
   const RequestProgress& p = f.progress;
   Json j = Json::object();
@@ -50,6 +37,19 @@ void refuse_when_busy(const std::vector<std::shared_ptr<ServedModel>>& models, c
 }
 
 }  // namespace
+
+bool wants_text(const HttpRequest& r, SlotText allowed) {
+  bool text = false;
+  for (const auto& [key, value] : r.query) {
+    if (key != "text") continue;
+    if (value != "true" && value != "false") bad_field("text", "'{}': expected true or false", value);
+    text = value == "true";
+  }
+  if (text && allowed == SlotText::hidden)
+    throw ApiError(403, "permission_error", "",
+                   "text: this server does not show the text of requests: it was started without that permission");
+  return text;
+}
 
 Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, SlotText text) {
   refuse_when_busy(models, r);

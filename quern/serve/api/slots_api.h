@@ -11,6 +11,8 @@ namespace quern::serve {
 
 enum class SlotText : bool { hidden, allowed };
 
+// Whether the query asks for text (?text=true); throws ApiError where that is not allowed.
+bool wants_text(const HttpRequest& r, SlotText allowed);
 Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, SlotText text);
 
 }  // namespace quern::serve

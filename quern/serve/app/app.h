@@ -150,6 +150,7 @@ class App {
   void post_batch_step(Exchange& e);
   void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
   BatchRunner& batch_runner();     // made when it is first needed
+  void cache(Exchange& e);
 
   struct Working {  // counts one while it lives
     explicit Working(std::atomic<int64_t>& n) : count(n) { ++count; }

@@ -50,6 +50,10 @@ void App::metrics(Exchange& e) {
   each("state_bytes", "gauge", "bytes of KV cache and recurrent state of running requests",
        [](const HostCounts& c) { return c.state_bytes; });
   each("cache_bytes", "gauge", "bytes of the prefix cache", [](const HostCounts& c) { return c.cache_bytes; });
+  each("cache_disk_bytes", "gauge", "bytes of the prefix cache on disk",
+       [](const HostCounts& c) { return c.disk_bytes; });
+  each("cache_disk_read_tokens_total", "counter", "tokens whose state was read from the prefix cache on disk",
+       [](const HostCounts& c) { return c.disk_read_tokens; });
   const ModelCounts manager = models_->counts();
   auto whole = [&](const char* name, const char* type, const char* help, auto value) {
     family(name, type, help);

@@ -47,6 +47,7 @@ const std::vector<App::Route>& App::routes() {
       {"GET", "/metrics", &App::metrics, about::kMetrics},
       {"GET", "/slots", &App::slots, about::kSlots},
       {"GET", "/v1/slots", &App::slots, about::kSlots},
+      {"GET", "/v1/cache", &App::cache, about::kCache},
       {"POST", "/v1/messages", &App::messages, about::kMessages},
       {"POST", "/v1/messages/count_tokens", &App::count_tokens, about::kCountTokens},
       {"POST", "/v1/responses", &App::responses, about::kResponses},

@@ -220,7 +220,7 @@ HostCounts EngineHost::counts() const {
   HostCounts c = counts_;
   const infer::Engine::Load load = engine_.load();
   c.waiting = load.waiting, c.running = load.running, c.state_bytes = load.state_bytes,
-  c.cache_bytes = load.cache_bytes;
+  c.cache_bytes = load.cache_bytes, c.disk_bytes = load.disk_bytes, c.disk_read_tokens = load.disk_read_tokens;
   return c;
 }
 
