@@ -1,11 +1,11 @@
-// GET /v1/cache. Texts are for those who have a key, or for everybody where --slots-text allows it.
+// GET /v1/cache. Texts are for keys of administrators, or for everybody where --slots-text allows it.
 #include "quern/serve/api/cache_api.h"
 #include "quern/serve/app/app.h"
 
 namespace quern::serve {
 
 void App::cache(Exchange& e) {
-  const SlotText text{o_.slots_text || !o_.api_keys.empty()};
+  const SlotText text{o_.slots_text || e.caller.admin};
   e.answer(200, "application/json", cache_json(*models_, e.request(), text).dump());
 }
 

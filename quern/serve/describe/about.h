@@ -12,7 +12,7 @@ extern const char kMessages[], kCountTokens[];
 extern const char kModels[], kModel[], kAdapters[], kLoadAdapter[], kUnloadAdapter[], kTokenize[], kDetokenize[],
     kApplyTemplate[], kWebUi[], kHealth[], kReady[], kUsage[], kVersion[], kOpenApi[], kProps[], kManifest[],
     kServiceWorker[], kIcon[], kRuns[], kRun[], kMetrics[], kSlots[], kSessions[], kSession[], kPostSession[],
-    kDeleteSession[], kEndThinking[];
+    kDeleteSession[], kEndThinking[], kCache[];
 // about_llama.cc
 extern const char kLlamaCompletion[], kInfill[], kLlamaEmbedding[];
 // about_batch.cc

@@ -102,6 +102,15 @@ const char kRun[] = R"json({"path": "/v1/runs/{id}", "tag": "runs", "summary": "
 "answer": {"type": "object", "required": ["id", "metrics", "samples"], "properties": {
   "id": {"type": "string"}, "next": {"type": "string"}, "reset": {"type": "boolean"},
   "metrics": {"type": "array", "items": {"type": "object"}}, "samples": {"type": "array", "items": {"type": "object"}}}}})json";
+const char kCache[] =
+    R"json({"tag": "server", "summary": "what the prefix caches hold, as trees", "needs": ["rights"],
+"query": {"text": {"enum": ["true", "false"], "description": "with the beginnings of texts, where the server allows it"}},
+"answer": {"type": "object", "required": ["object", "models"], "properties": {
+  "object": {"const": "cache"}, "models": {"type": "array", "items": {"type": "object",
+    "required": ["model", "memory_bytes", "memory_budget_bytes", "disk", "trees", "omitted_nodes"],
+    "properties": {"model": {"type": "string"}, "memory_bytes": {"type": "integer"},
+      "memory_budget_bytes": {"type": "integer"}, "disk": {"type": ["object", "null"]},
+      "trees": {"type": "array", "items": {"type": "object"}}, "omitted_nodes": {"type": "integer"}}}}}}})json";
 
 const char kSessions[] = R"json({"tag": "sessions", "summary": "the saved sessions", 
 "answer": {"type": "object", "required": ["object", "data"], "properties": {

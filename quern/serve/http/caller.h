@@ -15,6 +15,7 @@ struct Caller {
   int64_t max_context = 0, max_tokens = 0;  // per request: prompt and output, and output; 0: as the model's
   bool limited = false;                     // by tokens, lengths or models
   std::vector<std::string> models = {};     // that it may name; empty: all
+  bool admin = false;                       // may see what others use and say
   // Told what was spent: prompt tokens at submission, generated ones at the end. On any thread, and after the request.
   std::function<void(int64_t prompt, int64_t generated)> on_spent = {};
   void spend(int64_t prompt, int64_t generated) const {

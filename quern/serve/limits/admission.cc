@@ -75,7 +75,7 @@ void Admission::identify(Exchange& e) {
                    given.empty() ? "an API key is required: Authorization: Bearer KEY" : "the API key is wrong");
   e.caller.user = key->name, e.caller.lowest_priority = key->limits.priority;
   e.caller.max_context = key->limits.max_context, e.caller.max_tokens = key->limits.max_tokens;
-  e.caller.models = key->limits.models;
+  e.caller.models = key->limits.models, e.caller.admin = key->limits.admin;
   e.caller.limited = key->limits.limits_content();
   // It may outlive the request, but not the engines, which this object's owner keeps no longer than this object.
   e.caller.on_spent = [this, name = key->name](int64_t prompt, int64_t generated) {
