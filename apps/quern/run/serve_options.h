@@ -60,6 +60,8 @@ struct ServeOptions {
       "search index for RAG, made by `quern recall index`; used by chats that set `x_documents`", {.value = "DIR"});
     v("session_dir", app.sessions,
       "folder for saved sessions and stored responses; they survive a restart of the server", {.value = "DIR"});
+    v("runs", app.runs, "folder of training runs that clients can follow (GET /v1/runs) and the web UI draws",
+      {.value = "DIR"});
     v("slots_text", app.slots_text, "let GET /slots?text=true return the text of running requests to any client");
     v("otlp", app.otlp,
       "export a trace of every generation to this OTLP/HTTP collector, for example http://127.0.0.1:4318",

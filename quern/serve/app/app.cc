@@ -12,6 +12,7 @@
 #include "quern/serve/api/messages_api.h"
 #include "quern/serve/api/rerank_api.h"
 #include "quern/serve/api/responses_api.h"
+#include "quern/serve/api/runs_api.h"
 #include "quern/serve/api/slots_api.h"
 #include "quern/serve/api/token_api.h"
 #include "quern/serve/app/web_ui.h"
@@ -369,20 +370,13 @@ void App::apply_template(Exchange& e) {
   e.answer(200, "application/json", apply_template_json(*language_model_for(body), body).dump());
 }
 
-void App::show_web_ui(Exchange& e) {
-  e.header("content-security-policy", kWebUiPolicy);
-  e.header("x-content-type-options", "nosniff");
-  e.header("referrer-policy", "no-referrer");
-  e.header("cache-control", "no-cache");
-  e.answer(200, "text/html; charset=utf-8", std::string(page()));
-}
+void App::show_web_ui(Exchange& e) { answer_web_file(e); }
+void App::runs(Exchange& e) { e.answer(200, "application/json", runs_json(o_.runs, e.request()).dump()); }
 
 void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\"ok\"}"); }
 
 void App::version(Exchange& e) {
-  Json j = Json::object();
-  j.set("version", quern::version());
-  e.answer(200, "application/json", j.dump());
+  e.answer(200, "application/json", fmt::format(R"({{"version":"{}"}})", quern::version()));
 }
 
 void App::slots(Exchange& e) {

@@ -31,6 +31,7 @@ struct AppOptions {
   GroundingOptions grounding{};                              // memory of conversations, documents
   AdapterOptions adapters{};                                 // what may be loaded while it runs
   std::string sessions{};     // a folder for saved sessions and stored responses; empty: none
+  std::string runs{};         // a folder of training runs that clients may follow; empty: none
   bool slots_text = false;    // /slots may show what is said to whom asks for it
   std::string otlp{};         // a collector that takes traces over OTLP/HTTP; empty: none
   bool otlp_content = false;  // with prompts and answers
@@ -92,6 +93,7 @@ class App {
   void detokenize(Exchange& e);
   void apply_template(Exchange& e);
   void show_web_ui(Exchange& e);
+  void runs(Exchange& e);
   void health(Exchange& e);
   void props(Exchange& e);
   void version(Exchange& e);

@@ -33,6 +33,7 @@ void App::props(Exchange& e) {
   }
   j.set("version", quern::version()), j.set("models", std::move(list));
   j.set("memory", grounding_.has_memory()), j.set("documents", grounding_.has_documents());
+  j.set("runs", !o_.runs.empty());
   if (shown) tell_llama_props(*shown, j);
   e.answer(200, "application/json", j.dump());
 }

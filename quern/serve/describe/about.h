@@ -10,8 +10,8 @@ extern const char kChat[], kCompletions[], kEmbeddings[], kRerank[], kScore[], k
 extern const char kMessages[], kCountTokens[];
 // about_server.cc
 extern const char kModels[], kModel[], kAdapters[], kLoadAdapter[], kUnloadAdapter[], kTokenize[], kDetokenize[],
-    kApplyTemplate[], kWebUi[], kHealth[], kVersion[], kOpenApi[], kProps[], kMetrics[], kSlots[], kSessions[],
-    kSession[], kPostSession[], kDeleteSession[];
+    kApplyTemplate[], kWebUi[], kHealth[], kVersion[], kOpenApi[], kProps[], kManifest[], kServiceWorker[], kIcon[],
+    kRuns[], kRun[], kMetrics[], kSlots[], kSessions[], kSession[], kPostSession[], kDeleteSession[];
 // about_llama.cc
 extern const char kLlamaCompletion[], kInfill[], kLlamaEmbedding[];
 // about_batch.cc

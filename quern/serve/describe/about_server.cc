@@ -51,6 +51,12 @@ const char kApplyTemplate[] =
 
 const char kWebUi[] = R"json({"tag": "server", "summary": "the web UI", "answer_type": "text/html",
 "answer": {"type": "string"}})json";
+const char kManifest[] = R"json({"tag": "server", "summary": "the web UI as an app",
+"answer_type": "application/manifest+json", "answer": {"type": "object", "required": ["name", "icons"]}})json";
+const char kServiceWorker[] = R"json({"tag": "server", "summary": "the service worker of the web UI",
+"answer_type": "text/javascript", "answer": {"type": "string"}})json";
+const char kIcon[] = R"json({"tag": "server", "summary": "the icon of the web UI", "answer_type": "image/svg+xml",
+"answer": {"type": "string"}})json";
 const char kHealth[] = R"json({"tag": "server", "summary": "whether the server is alive",
 "answer": {"type": "object", "required": ["status"], "properties": {"status": {"const": "ok"}}}})json";
 const char kVersion[] = R"json({"tag": "server", "summary": "the version of the program",
@@ -60,9 +66,9 @@ const char kOpenApi[] = R"json({"tag": "server", "summary": "this document",
 const char kProps[] = R"json({"tag": "server", "summary": "properties of the loaded models; default settings",
 "needs": ["model"],
 "query": {"model": {"type": "string", "description": "whose default settings; the first loaded one by default"}},
-"answer": {"type": "object", "required": ["version", "models", "memory", "documents"], "properties": {
+"answer": {"type": "object", "required": ["version", "models", "memory", "documents", "runs"], "properties": {
   "version": {"type": "string"}, "models": {"type": "array", "items": {"type": "object", "required": ["id", "family"]}},
-  "memory": {"type": "boolean"}, "documents": {"type": "boolean"},
+  "memory": {"type": "boolean"}, "documents": {"type": "boolean"}, "runs": {"type": "boolean"},
   "default_generation_settings": {"type": "object"}, "total_slots": {"type": "integer"},
   "model_alias": {"type": "string"}, "model_path": {"type": "string"}, "chat_template": {"type": "string"},
   "bos_token": {"type": "string"}, "eos_token": {"type": "string"}, "build_info": {"type": "string"},
@@ -73,6 +79,18 @@ const char kSlots[] = R"json({"tag": "server", "summary": "the requests in fligh
 "query": {"text": {"enum": ["true", "false"], "description": "with prompts and outputs, where the server allows it"},
   "fail_on_no_slot": {"type": "string", "description": "503 when as many requests run as can"}},
 "answer": {"type": "array", "items": {"$ref": "#/components/schemas/Slot"}}})json";
+
+const char kRuns[] = R"json({"tag": "runs", "summary": "the training runs", "needs": ["id"],
+"answer": {"type": "object", "required": ["object", "data"], "properties": {
+  "object": {"const": "list"}, "data": {"type": "array", "items": {"type": "object", "required": ["id"], "properties": {
+    "id": {"type": "string"}, "object": {"const": "run"}, "step": {"type": "integer"}, "tokens": {"type": "integer"},
+    "phase": {"type": "string"}, "updated": {"type": "integer"}, "age_seconds": {"type": "integer"}}}}}}})json";
+const char kRun[] = R"json({"path": "/v1/runs/{id}", "tag": "runs", "summary": "metric lines and samples of a run",
+"needs": ["id"],
+"query": {"after": {"type": "string", "description": "next of an earlier answer: only what was written since"}},
+"answer": {"type": "object", "required": ["id", "metrics", "samples"], "properties": {
+  "id": {"type": "string"}, "next": {"type": "string"}, "reset": {"type": "boolean"},
+  "metrics": {"type": "array", "items": {"type": "object"}}, "samples": {"type": "array", "items": {"type": "object"}}}}})json";
 
 const char kSessions[] = R"json({"tag": "sessions", "summary": "the saved sessions", 
 "answer": {"type": "object", "required": ["object", "data"], "properties": {

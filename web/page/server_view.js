@@ -1,0 +1,68 @@
+/* The state of the server: counters, models, running requests, the prefix cache. */
+function readMetrics(text) {
+  const sums = {};
+  for (const line of text.split("\n")) {
+    const m = /^quern_([a-z_]+)(?:\{.*\})? ([-+.\de]+)$/.exec(line);
+    if (m) sums[m[1]] = (sums[m[1]] || 0) + Number(m[2]);
+  }
+  return sums;
+}
+async function poll() {
+  try {
+    const s = readMetrics(await (await ask("metrics")).text());
+    $("dot").className = "dot up";
+    $("state").textContent = s.requests_running ? `${s.requests_running} running` : "ready";
+    return s;
+  } catch (e) {
+    $("dot").className = "dot down";
+    $("state").textContent = e.status === 401 ? "needs a key" : "no answer";
+    return null;
+  }
+}
+const tableOf = (head, rows) => make("table", {}, head.length ? make("thead", {}, make("tr", {}, ...head.map((h, i) => make("th", { scope: "col", class: i ? "n" : "", textContent: h })))) : null,
+  make("tbody", {}, ...rows.map(r => make("tr", {}, make("th", { scope: "row" }, r[0]), ...r.slice(1).map(x => make("td", { class: "n" }, x instanceof Node ? x : String(x)))))));
+
+async function drawStatus() {
+  const s = await poll(), rows = [];
+  if (s) {
+    rows.push(["Running, waiting", `${s.requests_running}, ${s.requests_waiting}`], ["Requests so far", s.requests_total], ["Tokens generated", s.generated_tokens_total],
+      ["Tokens per busy second", s.engine_busy_seconds_total ? (s.generated_tokens_total / s.engine_busy_seconds_total).toFixed(1) : "–"],
+      ["Prompt tokens, from cache", `${s.prompt_tokens_total}, ${s.prompt_tokens_total ? Math.round(100 * s.cached_tokens_total / s.prompt_tokens_total) : 0} %`],
+      ["State of running requests", size(s.state_bytes || 0)], ["Prefix cache", size(s.cache_bytes || 0)]);
+  }
+  if (defaults.version) rows.push(["Quern", defaults.version]);
+  const list = models.map(m => [make("span", {}, make("span", { class: "dot" + (m.loaded ? " up" : ""), "aria-hidden": "true" }), m.id), m.loaded ? "loaded" : "not loaded", m.family || "–", m.context_length ? m.context_length.toLocaleString("en") : "–"]);
+  $("statusBody").replaceChildren(rows.length ? tableOf([], rows) : make("p", { class: "error", textContent: "The server does not answer." }), make("h3", { textContent: "Models" }), make("div", { class: "over" }, tableOf(["Model", "State", "Family", "Context"], list)));
+}
+async function drawSlots() {
+  let list;
+  try { list = await askJson("slots"); } catch (e) { return void $("slotsBody").replaceChildren(make("p", { class: "hint", textContent: e.message })); }
+  const doing = { waiting: "waiting", reading: "prefill", answering: "decode", thinking: "thinking" };
+  $("slotsBody").replaceChildren(list.length ? tableOf(["Model", "State", "Prompt", "Cached", "Generated", "Seconds"], list.map(r => [r.model, doing[r.state] || r.state, r.plan ? r.plan : `${r.read_tokens} / ${r.prompt_tokens}`, r.cached_tokens ?? "–", r.candidates !== undefined ? `${r.candidates} of ${r.all_candidates}` : `${r.generated_tokens} / ${r.max_tokens}`, (r.age_seconds || 0).toFixed(1)]))
+    : make("p", { class: "hint", textContent: "None." }));
+}
+// The tree of cached prefixes, where the server shows it; else its size. Texts are for those who have a key.
+async function drawCache() {
+  let c = null;
+  try { c = await askJson("v1/cache" + ($("key").value ? "?text=true" : "")); } catch { /* a server without this view */ }
+  if (!c) {
+    const s = await poll();
+    return void $("cacheBody").replaceChildren(make("p", { class: "hint", textContent: s ? `${size(s.cache_bytes || 0)} in memory, ${s.cached_tokens_total} prompt tokens taken from it so far.` : "" }));
+  }
+  $("cacheBody").replaceChildren(...c.models.map(m => make("div", { class: "card" }, make("b", { textContent: m.model }),
+    make("p", { class: "hint", textContent: `${size(m.memory_bytes)} of ${size(m.memory_budget_bytes)} in memory` + (m.disk ? `, ${size(m.disk.bytes)} of ${size(m.disk.budget_bytes)} on disk` : "") }),
+    make("div", { class: "meter", "aria-hidden": "true" }, make("i", { style: `width: ${Math.min(100, 100 * m.memory_bytes / (m.memory_budget_bytes || 1))}%` })),
+    ...m.trees.flatMap(t => [t.adapter ? make("p", { class: "hint", textContent: "adapter " + t.adapter }) : null, cacheTree(t.children, 0)]).filter(Boolean),
+    m.omitted_nodes ? make("p", { class: "hint", textContent: `${plural(m.omitted_nodes, "more prefix").replace(/xs$/, "xes")}` }) : null)));
+}
+const cacheFacts = n => [`tokens ${n.begin} to ${n.begin + n.tokens}`, { both: "in memory and on disk", memory: "in memory", disk: "on disk" }[n.where] || "", size(n.memory_bytes + n.disk_bytes), plural(n.hits, "hit"), `used ${Math.round(n.age_seconds)} s ago`].filter(Boolean).join(" · ");
+function cacheTree(nodes, depth) {
+  return make("ul", { class: "tree" }, ...nodes.map(n => make("li", {}, n.preview ? make("code", { textContent: n.preview.slice(0, 120) + " " }) : null, make("span", { class: "hint", textContent: cacheFacts(n) }), n.children.length && depth < 12 ? cacheTree(n.children, depth + 1) : null)));
+}
+let watching = 0;
+async function showStatus() {
+  $("statusBox").showModal();
+  await Promise.all([loadModels().catch(() => 0).then(drawStatus), drawSlots(), drawCache()]);
+  clearInterval(watching);
+  watching = setInterval(() => { if ($("statusBox").open) drawStatus(), drawSlots(); else clearInterval(watching); }, 1000);
+}
