@@ -37,8 +37,10 @@ def server(binary):
         (home / "notes" / "mill.md").write_text(NOTES)
         subprocess.run([binary, "recall", "index", home / "notes", "--db", home / "index"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         write_run(home / "runs" / "sums")
+        servers = {"files": {"command": sys.executable, "args": [str(pathlib.Path(__file__).resolve().parent / "page_tool_server.py")]}, "broken": {"command": "/nonexistent"}}
+        (home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
         process = subprocess.Popen([binary, "serve", MODEL, MODEL, "--name", "zaya-nano", "--name", "second", "--port", "0", "--db", home / "memory.db", "--documents", home / "index", "--session-dir", home / "saved",
-                                    "--runs", home / "runs", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                                    "--runs", home / "runs", "--quiet", "--mcp", home / "mcp.json"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             for line in process.stdout:
                 if line.startswith("http://"):
