@@ -55,6 +55,8 @@ class App {
 
  private:
   static bool matches(const Route& r, const std::string& path);
+  // The one method of a path below what a route serves, such as /v1/batches/ID/cancel; null: it is no such path.
+  static const char* method_below(const std::string& path);
   void add_cors_headers(Exchange& e) const;
   bool enter(Exchange& e) const;  // below the prefix; false: it is answered
   void dispatch(Exchange& e);

@@ -115,8 +115,10 @@ void App::batch(Exchange& e) { send_json(e, batch_runner().get(id_in(e, kBatches
 
 void App::post_batch_step(Exchange& e) {
   std::string id = id_in(e, kBatches);
-  if (!cut_ending(id, "/cancel"))
-    throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", e.request().path));
+  if (!cut_ending(id, "/cancel")) {
+    e.header("allow", "GET");
+    throw ApiError(405, "invalid_request_error", "", fmt::format("POST {}: expected GET", e.request().path));
+  }
   send_json(e, batch_runner().cancel(id));
 }
 
