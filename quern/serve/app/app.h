@@ -123,7 +123,8 @@ class App {
   void batch(Exchange& e);
   void post_batch_step(Exchange& e);
   void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
-  BatchRunner& batch_runner();     // made when it is first needed
+  void refuse_foreign_page(const Exchange& e) const;
+  BatchRunner& batch_runner();  // made when it is first needed
 
   std::unique_ptr<ModelManager> models_;
   int64_t started_;

@@ -70,7 +70,19 @@ void App::serve_inside(Exchange& e) {
   }
 }
 
+// A page of any origin can send a form without asking first. What writes to the disk takes none from pages that may not
+// call this server.
+void App::refuse_foreign_page(const Exchange& e) const {
+  const std::string *origin = e.request().header("origin"), *host = e.request().header("host");
+  if (!origin || (host && origin->ends_with("://" + *host))) return;
+  for (const std::string& allowed : o_.allow_origins)
+    if (allowed == "*" || allowed == *origin) return;
+  throw ApiError(403, "permission_error", "",
+                 fmt::format("pages of {} may not use files and batches of this server", *origin));
+}
+
 void App::post_file(Exchange& e) {
+  refuse_foreign_page(e);
   const std::string* type = e.request().header("content-type");
   const auto boundary = type ? form_boundary(*type) : std::nullopt;
   if (!boundary) bad_field("content-type", "expected multipart/form-data with a boundary");
@@ -102,6 +114,7 @@ void App::file(Exchange& e) {
 }
 
 void App::delete_file(Exchange& e) {
+  refuse_foreign_page(e);
   const std::string id = id_in(e, kFiles);
   batch_runner().files().erase(id);
   Json j = Json::object();
@@ -109,11 +122,15 @@ void App::delete_file(Exchange& e) {
   send_json(e, j);
 }
 
-void App::post_batch(Exchange& e) { send_json(e, batch_runner().create(read_body(e))); }
+void App::post_batch(Exchange& e) {
+  refuse_foreign_page(e);
+  send_json(e, batch_runner().create(read_body(e)));
+}
 void App::batches(Exchange& e) { send_json(e, batch_runner().list(read_page(e, 100))); }
 void App::batch(Exchange& e) { send_json(e, batch_runner().get(id_in(e, kBatches))); }
 
 void App::post_batch_step(Exchange& e) {
+  refuse_foreign_page(e);
   std::string id = id_in(e, kBatches);
   if (!cut_ending(id, "/cancel")) {
     e.header("allow", "GET");
