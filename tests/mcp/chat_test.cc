@@ -230,7 +230,7 @@ TEST_F(McpChat, ListsAndCalls) {
 }
 
 TEST_F(McpChat, PagesOfOtherOriginsMayNotUseTools) {
-  begin({.allow_origins = {"https://good.example"}});
+  begin({.live = {.cors = {"https://good.example"}}});
   const char* call = R"({"server": "notes", "tool": "echo", "arguments": {"text": "one"}})";
   refused(post("/v1/mcp/call", call, "origin: https://evil.example\r\n"), 403, "evil.example");
   refused(post("/v1/mcp/call", call, "origin: null\r\n"), 403, "null");

@@ -189,6 +189,21 @@ TEST_F(Serving, FilesWithoutAFolderEndWithTheServer) {
   EXPECT_EQ(http(port(), "GET", "/v1/files/" + id + "/content").body, "x");
 }
 
+TEST_F(Serving, PagesOfOtherOriginsUploadNothing) {
+  serve::AppOptions o;
+  o.live.cors = {"https://good.example"};
+  start(o);
+  const auto upload = [&](const std::string& origin) {
+    return post("/v1/files", form("x"), ("Content-Type: multipart/form-data; boundary=X\r\n" + origin).c_str())
+        .status;
+  };
+  EXPECT_EQ(upload("Origin: https://evil.example\r\n"), 403);
+  EXPECT_EQ(upload("Origin: null\r\n"), 403);
+  EXPECT_EQ(upload("Origin: https://good.example\r\n"), 200);
+  EXPECT_EQ(upload(""), 200);
+  refused(post("/v1/batches", "{}", "Origin: https://evil.example\r\n"), 403, "pages of");
+}
+
 TEST(Multipart, IsReadAsRfc7578Has) {
   EXPECT_EQ(serve::form_boundary("multipart/form-data; boundary=X"), "X");
   EXPECT_EQ(serve::form_boundary("Multipart/Form-Data; charset=utf-8; boundary=\"a b\""), "a b");

@@ -131,6 +131,7 @@ TEST(LlamaFields, AreRenamed) {
   EXPECT_EQ(own(R"({"num_predict": -1, "seed": -1, "grammar": ""})"), "{}");
   EXPECT_EQ(own(R"({"logit_bias": [[7, 1.5], [8, false]]})"), R"({"logit_bias":{"7":1.5,"8":-100.0}})");
   EXPECT_EQ(own(R"({"logit_bias": false})"), "{}");
+  EXPECT_EQ(own(R"({"max_tokens": -1, "n_predict": 3})"), R"({"max_tokens":3})");
   EXPECT_THROW(own(R"({"logit_bias": [[7]]})"), serve::ApiError);
   EXPECT_THROW(own(R"({"dynatemp_range": 0.5})"), serve::ApiError);
 }

@@ -113,5 +113,23 @@ TEST_F(Serving, PublishesItsDescription) {
   }
 }
 
+// What only one method may do, below a path that more may.
+TEST_F(Serving, MethodsOfPathsBelow) {
+  start();
+  const auto allows = [&](const char* method, const std::string& path) {
+    const RawAnswer a = http(port(), method, path);
+    if (a.status != 405) return fmt::format("{}", a.status);
+    const size_t at = a.head.find("allow: ");
+    return a.head.substr(at + 7, a.head.find("\r\n", at) - at - 7);
+  };
+  EXPECT_EQ(allows("GET", "/v1/batches/x/cancel"), "POST");
+  EXPECT_EQ(allows("POST", "/v1/batches/x/cancel"), "404");
+  EXPECT_EQ(allows("POST", "/v1/batches/x"), "GET");
+  EXPECT_EQ(allows("DELETE", "/v1/sessions/x/restore"), "POST");
+  EXPECT_EQ(allows("DELETE", "/v1/files/x/content"), "GET");
+  EXPECT_EQ(allows("DELETE", "/v1/responses/x/input_items"), "GET");
+  EXPECT_EQ(allows("GET", "/v1/responses/x/input_items"), "404");
+}
+
 }  // namespace
 }  // namespace quern

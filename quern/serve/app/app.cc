@@ -124,6 +124,7 @@ void App::dispatch(Exchange& e) {
     if (method == route.method) found = &route;
     other += (other.empty() ? "" : ", ") + std::string(route.method);
   }
+  if (const char* below = method_below(r.path); below && method != below) found = nullptr, other = below;
   if (!found && !other.empty()) {
     e.header("allow", other);
     throw ApiError(405, "invalid_request_error", "", fmt::format("{} {}: expected {}", r.method, r.path, other));

@@ -69,6 +69,8 @@ class App {
 
  private:
   static bool matches(const Route& r, const std::string& path);
+  // The one method of a path below what a route serves, such as /v1/batches/ID/cancel; null: it is no such path.
+  static const char* method_below(const std::string& path);
   void add_cors_headers(Exchange& e) const;
   bool enter(Exchange& e) const;  // below the prefix; false: it is answered
   void dispatch(Exchange& e);
@@ -149,8 +151,9 @@ class App {
   void batch(Exchange& e);
   void post_batch_step(Exchange& e);
   void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
-  BatchRunner& batch_runner();     // made when it is first needed
   void cache(Exchange& e);
+  void refuse_foreign_page(const Exchange& e, const char* what) const;
+  BatchRunner& batch_runner();  // made when it is first needed
 
   struct Working {  // counts one while it lives
     explicit Working(std::atomic<int64_t>& n) : count(n) { ++count; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quern/serve/app/app.h"
+#include "quern/serve/http/origin.h"
 #include "quern/serve/wire/api_error.h"
 
 namespace quern::serve {
@@ -45,12 +46,19 @@ void App::add_cors_headers(Exchange& e) const {
   e.header("access-control-allow-methods", live->cors_methods);
 }
 
+// For what acts on the machine, by tools or files: a browser page of any origin can send some requests without asking
+// first, also where it may not read the answer.
+void App::refuse_foreign_page(const Exchange& e, const char* what) const {
+  if (page_may_call(e.request(), live()->cors, admission_.open() ? HostNames::addresses : HostNames::any)) return;
+  throw ApiError(403, "permission_error", "foreign_origin",
+                 fmt::format("pages of {} may not use {} of this server", *e.request().header("origin"), what));
+}
+
 bool App::may_use(const Caller& caller, std::string_view model) {
   return caller.models.empty() || std::ranges::find(caller.models, model) != caller.models.end() ||
          std::ranges::find(caller.models, without_plan(model)) != caller.models.end();
 }
 
-// A body that names no model gets the first that its caller may use.
 // What a name stands for: a served model by its own name, with a plan behind it or not, else what an alias says.
 std::string App::meant(const std::string& name) const {
   const std::string id = name.substr(0, name.find(':'));
@@ -59,6 +67,7 @@ std::string App::meant(const std::string& name) const {
   return live()->model(name);
 }
 
+// A body that names no model gets the first that its caller may use.
 void App::allow_model(const Caller& caller, Json& body) const {
   if (caller.models.empty()) return;
   const Json* name = body.find("model");

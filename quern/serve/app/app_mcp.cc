@@ -1,19 +1,15 @@
 // MCP servers: their lists and calls, for this server's own pages and for programs.
 #include "quern/serve/api/mcp_api.h"
 #include "quern/serve/app/app.h"
-#include "quern/serve/http/origin.h"
 #include "quern/serve/wire/api_error.h"
 
 namespace quern::serve {
 
-// Tools act on the machine: a page of another origin may not reach them, also without reading the answer.
 const mcp::Servers& App::mcp_servers(const Exchange& e) const {
   if (!o_.mcp)
     throw ApiError(404, "invalid_request_error", "no_mcp",
                    "this server has no MCP servers: it was started without a file that names them");
-  if (!page_may_call(e.request(), live()->cors, admission_.open() ? HostNames::addresses : HostNames::any))
-    throw ApiError(403, "permission_error", "foreign_origin",
-                   fmt::format("pages of {} may not use the tools of this server", *e.request().header("origin")));
+  refuse_foreign_page(e, "the tools");
   return *o_.mcp;
 }
 

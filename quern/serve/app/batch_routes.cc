@@ -73,6 +73,7 @@ void App::serve_inside(Exchange& e) {
 }
 
 void App::post_file(Exchange& e) {
+  refuse_foreign_page(e, "files and batches");
   const std::string* type = e.request().header("content-type");
   const auto boundary = type ? form_boundary(*type) : std::nullopt;
   if (!boundary) bad_field("content-type", "expected multipart/form-data with a boundary");
@@ -104,6 +105,7 @@ void App::file(Exchange& e) {
 }
 
 void App::delete_file(Exchange& e) {
+  refuse_foreign_page(e, "files and batches");
   const std::string id = id_in(e, kFiles);
   batch_runner().files().erase(id);
   Json j = Json::object();
@@ -112,6 +114,7 @@ void App::delete_file(Exchange& e) {
 }
 
 void App::post_batch(Exchange& e) {
+  refuse_foreign_page(e, "files and batches");
   if (e.caller.limited)
     throw ApiError(
         403, "permission_error", "",
@@ -123,9 +126,12 @@ void App::batches(Exchange& e) { send_json(e, batch_runner().list(read_page(e, 1
 void App::batch(Exchange& e) { send_json(e, batch_runner().get(id_in(e, kBatches))); }
 
 void App::post_batch_step(Exchange& e) {
+  refuse_foreign_page(e, "files and batches");
   std::string id = id_in(e, kBatches);
-  if (!cut_ending(id, "/cancel"))
-    throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", e.request().path));
+  if (!cut_ending(id, "/cancel")) {
+    e.header("allow", "GET");
+    throw ApiError(405, "invalid_request_error", "", fmt::format("POST {}: expected GET", e.request().path));
+  }
   send_json(e, batch_runner().cancel(id));
 }
 

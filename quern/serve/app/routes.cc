@@ -89,6 +89,21 @@ const std::vector<App::Route>& App::routes() {
   return all;
 }
 
+const char* App::method_below(const std::string& path) {
+  struct Below {
+    std::string_view prefix, ending;
+    const char* method;
+  };
+  static constexpr Below kBelow[] = {{"/v1/responses/", "/input_items", "GET"},
+                                     {"/v1/sessions/", "/restore", "POST"},
+                                     {"/v1/files/", "/content", "GET"},
+                                     {"/v1/batches/", "/cancel", "POST"}};
+  for (const Below& b : kBelow)
+    if (path.starts_with(b.prefix) && path.ends_with(b.ending) && path.size() > b.prefix.size() + b.ending.size())
+      return b.method;
+  return nullptr;
+}
+
 Json App::openapi_json(const AppOptions& options) {
   std::vector<DescribedRoute> described;
   for (const Route& r : routes()) described.push_back({r.method, r.path, r.about ? r.about : "", r.open});

@@ -3,7 +3,7 @@
 
 namespace quern::serve::about {
 
-const char kPostFile[] = R"json({"tag": "batch", "summary": "uploads a file", "needs": ["disk"], "answer": "File",
+const char kPostFile[] = R"json({"tag": "batch", "summary": "uploads a file", "needs": ["rights", "disk"], "answer": "File",
 "body_type": "multipart/form-data",
 "body": {"type": "object", "required": ["file", "purpose"], "properties": {
   "file": {"type": "string", "contentMediaType": "application/octet-stream"}, "purpose": {"const": "batch"}}}})json";
@@ -17,9 +17,9 @@ const char kFile[] = R"json([{"path": "/v1/files/{file_id}", "tag": "batch", "su
 {"path": "/v1/files/{file_id}/content", "tag": "batch", "summary": "a file", "needs": ["id"],
   "answer_type": "application/octet-stream", "answer": {"type": "string"}}])json";
 const char kDeleteFile[] = R"json({"path": "/v1/files/{file_id}", "tag": "batch", "summary": "deletes a file",
-"needs": ["id"], "answer": "Deleted"})json";
+"needs": ["rights", "id"], "answer": "Deleted"})json";
 
-const char kPostBatch[] = R"json({"tag": "batch", "summary": "runs the requests of a file", "needs": ["id", "disk"],
+const char kPostBatch[] = R"json({"tag": "batch", "summary": "runs the requests of a file", "needs": ["rights", "id", "disk"],
 "answer": "Batch",
 "body": {"type": "object", "required": ["input_file_id", "endpoint", "completion_window"], "properties": {
   "input_file_id": {"type": "string"}, "completion_window": {"const": "24h"},
@@ -34,6 +34,6 @@ const char kBatches[] = R"json({"tag": "batch", "summary": "the batches, newest 
 const char kBatch[] = R"json({"path": "/v1/batches/{batch_id}", "tag": "batch", "summary": "a batch", "needs": ["id"],
 "answer": "Batch"})json";
 const char kCancelBatch[] = R"json({"path": "/v1/batches/{batch_id}/cancel", "tag": "batch",
-"summary": "cancels a batch; what is done is kept", "needs": ["id", "conflict", "disk"], "answer": "Batch"})json";
+"summary": "cancels a batch; what is done is kept", "needs": ["rights", "id", "conflict", "disk"], "answer": "Batch"})json";
 
 }  // namespace quern::serve::about

@@ -85,7 +85,7 @@ Json own_fields(const Json& body, const text::Tokenizer& tokenizer) {
   Json out = body;
   for (const Renamed& r : kRenamed)
     if (const Json* v = body.find(r.theirs)) {
-      if (!body.find(r.ours)) out.set(r.ours, *v);
+      out.set(r.ours, *v);  // theirs has the last word
       out.erase(r.theirs);
     }
   if (const Json* n = out.find("max_tokens"); n && n->is_int() && n->as_int() < 0) out.erase("max_tokens");
