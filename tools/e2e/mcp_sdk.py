@@ -264,7 +264,7 @@ def main():
             with running(serve, stderr=subprocess.DEVNULL) as address:
                 our_client(address, ["pipe", "web"])
         finally:
-            listening.terminate()
+            listening.kill()
             listening.wait(20)
     print("failures:", failures)
     sys.exit(min(failures, 100))

@@ -66,7 +66,7 @@ bool HttpEndpoint::admitted(serve::Exchange& e) const {
     const bool named = std::any_of(o_.origins.begin(), o_.origins.end(),
                                    [&](const std::string& o) { return o == "*" || o == *origin; });
     if (!named && (scheme == origin->npos || !serve::is_loopback_host(std::string_view(*origin).substr(scheme + 3))))
-      throw HttpRefusal(403, fmt::format("pages of {} may not use this server; --cors allows them", *origin));
+      throw HttpRefusal(403, fmt::format("pages of {} may not use this server: it does not allow their origin", *origin));
     e.header("access-control-allow-origin", *origin), e.header("vary", "origin");
     e.header("access-control-expose-headers", "mcp-session-id");
   }
