@@ -101,7 +101,7 @@ TEST_F(Agents, EndTheThinkingOfARunningRequest) {
   const std::string body = R"({"messages": [{"role": "user", "content": "talk"}], "stream": true})";
   ASSERT_TRUE(
       c.send(fmt::format("POST {} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{}", kChat, body.size(), body)));
-  const std::string seen = c.read_until("Well");
+  const std::string seen = c.read_until("\"delta\":{\"content\"");
   const size_t at = seen.find("x-request-id: ") + 14;
   const std::string id = seen.substr(at, seen.find('\r', at) - at);
   EXPECT_EQ(ok(http(port(), "POST", "/v1/requests/" + id + "/end_thinking")).at("ended"), Json(false)) << id;
@@ -112,7 +112,7 @@ TEST_F(Agents, EndTheThinkingOfARunningRequest) {
 
 TEST_F(Agents, OneCallAlonePartsTheRest) {
   const std::string city = R"({"city": "Oslo"})";
-  script_ = {{"", "I look.\n" + call("weather", city) + "\n" + call("now", "{}") + "\nand so on and on"}};
+  script_ = {{"", "I look.\n" + call("weather", city) + "\n" + call("now", "{}") + "\n" + std::string(4000, '.')}};
   start();
   for (const char* strict : {"true", "false"}) {
     std::string tools = kTool;
@@ -123,8 +123,8 @@ TEST_F(Agents, OneCallAlonePartsTheRest) {
     ASSERT_EQ(message(one).at("tool_calls").as_array().size(), 1u);
     EXPECT_EQ(message(one).at("tool_calls").as_array()[0].at("function").at("arguments").as_string(), city);
     EXPECT_EQ(message(one).at("content").as_string(), "I look.");
-    EXPECT_LT(one.at("usage").at("completion_tokens").as_int() + 5,
-              both.at("usage").at("completion_tokens").as_int());
+    EXPECT_LT(2 * one.at("usage").at("completion_tokens").as_int(), both.at("usage").at("completion_tokens").as_int())
+        << "generation ends with the call";
     const std::string streamed =
         post(kChat, fmt::format(R"({{"messages": [{}], "stream": true, {}, "parallel_tool_calls":
       false}})",

@@ -46,7 +46,15 @@ const char kCompletions[] = R"json({"tag": "generation", "summary": "text after 
   "timeout": {"type": ["number", "null"], "minimum": 0.001, "maximum": 1000000}}}})json";
 
 const char kEmbeddings[] = R"json({"tag": "reading", "summary": "vectors of texts, of length 1", "needs": ["model"],
-"body": "ResponseRequest"})json";
+"body": {"type": "object", "required": ["input"], "properties": {
+  "model": {"$ref": "#/components/schemas/ModelName"}, "input": {"$ref": "#/components/schemas/Prompt"},
+  "encoding_format": {"enum": ["float", "base64", null]},
+  "dimensions": {"type": ["integer", "null"], "minimum": 1, "description": "must be the model's own"}}},
+"answer": {"type": "object", "required": ["object", "data", "model", "usage"], "properties": {
+  "object": {"const": "list"}, "model": {"type": "string"}, "usage": {"$ref": "#/components/schemas/ReadingUsage"},
+  "data": {"type": "array", "items": {"type": "object", "required": ["object", "index", "embedding"], "properties": {
+    "object": {"const": "embedding"}, "index": {"type": "integer"},
+    "embedding": {"type": ["array", "string"], "items": {"type": "number"}}}}}}}})json";
 
 const char kRerank[] = R"json({"tag": "reading", "summary": "documents by relevance to a query", "needs": ["model"],
 "body": {"type": "object", "required": ["query", "documents"], "properties": {
@@ -77,28 +85,7 @@ const char kResponses[] = R"json({"tag": "generation", "summary": "a response, w
 "needs": ["model", "id", "run"], "answer": "Response",
 "stream": {"type": "object", "required": ["type", "sequence_number"], "properties": {
   "type": {"type": "string", "pattern": "^response\\."}, "sequence_number": {"type": "integer"}}},
-"body": {"type": "object", "required": ["input"], "properties": {
-  "model": {"$ref": "#/components/schemas/ModelName"}, "instructions": {"type": ["string", "null"]},
-  "input": {"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "object", "properties": {
-    "type": {"enum": ["message", "function_call", "function_call_output", "reasoning"]},
-    "role": {"enum": ["user", "assistant", "system", "developer"]},
-    "content": {"$ref": "#/components/schemas/Text"}}}}]},
-  "max_output_tokens": {"type": ["integer", "null"], "minimum": 1, "maximum": 2147483648},
-  "previous_response_id": {"type": ["string", "null"]}, "store": {"type": ["boolean", "null"]},
-  "stream": {"type": ["boolean", "null"]}, "temperature": {"type": ["number", "null"], "minimum": 0, "maximum": 100},
-  "top_p": {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1},
-  "seed": {"type": ["integer", "null"]},
-  "tools": {"type": ["array", "null"], "items": {"type": "object", "required": ["type", "name"], "properties": {
-    "type": {"const": "function"}, "name": {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"},
-    "description": {"type": ["string", "null"]}, "parameters": {"type": ["object", "null"]}}}},
-  "tool_choice": {"oneOf": [{"enum": ["auto", "none", "required"]},
-    {"type": "object", "required": ["type", "name"], "properties": {"type": {"const": "function"}, "name": {"type": "string"}}}]},
-  "parallel_tool_calls": {"type": ["boolean", "null"]},
-  "text": {"type": ["object", "null"], "properties": {"format": {"type": "object", "required": ["type"], "properties": {
-    "type": {"enum": ["text", "json_object", "json_schema"]}, "schema": {"type": "object"}}}}},
-  "reasoning": {"type": ["object", "null"], "properties": {"effort": {"type": ["string", "null"]}}},
-  "metadata": {"type": ["object", "null"]}, "truncation": {"enum": ["disabled", null]},
-  "timeout": {"type": ["number", "null"], "minimum": 0.001, "maximum": 1000000}}}})json";
+"body": "ResponseRequest"})json";
 
 const char kInputTokens[] = R"json({"tag": "reading", "summary": "how many tokens a response's request has",
 "needs": ["model", "id"], "body": "ResponseRequest",

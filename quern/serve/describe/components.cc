@@ -155,14 +155,32 @@ constexpr const char* kComponents = R"json({
     "type": {"enum": ["enabled", "disabled", "adaptive"]}, "budget_tokens": {"type": "integer", "minimum": 1}}},
   "timeout": {"type": ["number", "null"], "minimum": 0.001, "maximum": 1000000}}},
 "ResponseRequest": {"type": "object", "required": ["input"], "properties": {
-  "model": {"$ref": "#/components/schemas/ModelName"}, "input": {"$ref": "#/components/schemas/Prompt"},
-  "encoding_format": {"enum": ["float", "base64", null]},
-  "dimensions": {"type": ["integer", "null"], "minimum": 1, "description": "must be the model's own"}}},
-"answer": {"type": "object", "required": ["object", "data", "model", "usage"], "properties": {
-  "object": {"const": "list"}, "model": {"type": "string"}, "usage": {"$ref": "#/components/schemas/ReadingUsage"},
-  "data": {"type": "array", "items": {"type": "object", "required": ["object", "index", "embedding"], "properties": {
-    "object": {"const": "embedding"}, "index": {"type": "integer"},
-    "embedding": {"type": ["array", "string"], "items": {"type": "number"}}}}}}},
+  "model": {"$ref": "#/components/schemas/ModelName"}, "instructions": {"type": ["string", "null"]},
+  "input": {"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "object", "properties": {
+    "type": {"enum": ["message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+      "reasoning", "item_reference"]},
+    "role": {"enum": ["user", "assistant", "system", "developer"]},
+    "content": {"$ref": "#/components/schemas/Text"}}}}]},
+  "max_output_tokens": {"type": ["integer", "null"], "minimum": 1, "maximum": 2147483648},
+  "previous_response_id": {"type": ["string", "null"]}, "store": {"type": ["boolean", "null"]},
+  "stream": {"type": ["boolean", "null"]}, "temperature": {"type": ["number", "null"], "minimum": 0, "maximum": 100},
+  "top_p": {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1},
+  "seed": {"type": ["integer", "null"]},
+  "tools": {"type": ["array", "null"], "items": {"type": "object", "required": ["type", "name"], "properties": {
+    "type": {"enum": ["function", "custom"]}, "name": {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"},
+    "description": {"type": ["string", "null"]}, "parameters": {"type": ["object", "null"]}}}},
+  "tool_choice": {"oneOf": [{"enum": ["auto", "none", "required"]},
+    {"type": "object", "required": ["type"], "properties": {"type": {"enum": ["function", "custom", "allowed_tools"]},
+      "name": {"type": "string"}, "mode": {"enum": ["auto", "required"]}, "tools": {"type": "array"}}}]},
+  "parallel_tool_calls": {"type": ["boolean", "null"]},
+  "text": {"type": ["object", "null"], "properties": {"format": {"type": "object", "required": ["type"], "properties": {
+    "type": {"enum": ["text", "json_object", "json_schema"]}, "schema": {"type": "object"}}}}},
+  "reasoning": {"type": ["object", "null"], "properties": {"effort": {"type": ["string", "null"]},
+    "summary": {"type": ["string", "null"]}}},
+  "include": {"type": ["array", "null"], "items": {"enum": ["reasoning.encrypted_content",
+    "message.output_text.logprobs"]}}, "top_logprobs": {"type": ["integer", "null"], "minimum": 0, "maximum": 20},
+  "metadata": {"type": ["object", "null"]}, "truncation": {"enum": ["disabled", null]},
+  "timeout": {"type": ["number", "null"], "minimum": 0.001, "maximum": 1000000}}},
 "Response": {"type": "object", "required": ["id", "object", "created_at", "status", "model", "output"], "properties": {
   "id": {"type": "string"}, "object": {"const": "response"}, "created_at": {"type": "integer"},
   "status": {"enum": ["completed", "incomplete", "failed", "in_progress", "cancelled", "queued"]},
