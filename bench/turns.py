@@ -45,7 +45,7 @@ def traces(o):
         yield "turns", [("cold", first), ("second turn", second), "restart", ("turn after a kill", third)]
         ids = Ids(100 + repeat)
         prompt = ids(o.middle)
-        at = o.middle // 2
+        at = o.middle // 2 + 37  # on no grid
         yield "edit", [("cold", prompt), ("edited middle", prompt[:at] + ids(16) + prompt[at + 16:])]
         ids = Ids(200 + repeat)
         system = ids(o.middle // 4)
