@@ -39,6 +39,14 @@ typedef struct quern_memory quern_memory;       /* long-term conversation memory
 typedef struct quern_tokenizer quern_tokenizer; /* a tokenizer without a model */
 typedef struct quern_trainer quern_trainer;     /* a training run */
 typedef struct quern_rows quern_rows;           /* documents of a corpus, read one after the other */
+typedef struct quern_adapter quern_adapter;     /* a LoRA adapter beside a model */
+typedef struct quern_encoder quern_encoder;     /* an encoder: embeddings, rerankers, classifiers */
+typedef struct quern_texts quern_texts;         /* columns of texts of an Arrow table */
+
+/* The structs of the Arrow C interfaces, for tables; arrow/c/abi.h declares them, or a copy of what its page states. */
+struct ArrowSchema;
+struct ArrowArray;
+struct ArrowArrayStream;
 
 /* Called with each piece of text as it becomes complete (never a split character; not NUL-terminated). Return 0 to go
  * on, anything else to stop. Of the model in use it may call [any thread] functions only. */
@@ -118,6 +126,12 @@ void quern_sampling_free(quern_sampling* sampling);
  *   json_schema, regex, grammar    constrained decoding: a JSON schema, a regular expression or a GBNF grammar (its
  *                       text, not a file); the last one set holds, "" removes it */
 int quern_sampling_set(quern_sampling* sampling, const char* name, const char* value);
+/* Loads a LoRA adapter (PEFT) for rows of the model, whose weights stay as they are; the model was loaded without one.
+ * Free with quern_adapter_free; what is being generated with it goes on. */
+quern_adapter* quern_adapter_load(quern_model* model, const char* folder);
+void quern_adapter_free(quern_adapter* adapter);
+/* Adds an adapter, times `scale`, to what is generated with these options; several add up. Returns 0, or -1. */
+int quern_sampling_adapter(quern_sampling* sampling, const quern_adapter* adapter, double scale);
 
 /* ---- Session: tokens whose KV cache and recurrent state are kept ---- */
 
@@ -176,11 +190,16 @@ int64_t quern_chat_reply(quern_session* session, const quern_sampling* sampling,
 /* What replies are made with beside the messages, a JSON object; NULL for nothing. Names, as in the OpenAI API:
  *   tools, tool_choice, parallel_tool_calls    functions that the model may call, or has to
  *   chat_template_kwargs, reasoning_effort     further names the template asks for (enable_thinking)
+ *   thinking_budget                            tokens of thinking, after which it is closed and the answer begins
  * A reply that calls is kept as a message with "tool_calls". Returns 0, or -1. */
 int quern_chat_setup(quern_session* session, const char* setup_json);
 /* The last reply as a message of the OpenAI API: role, content, and where there are any reasoning_content (the text
  * inside <think>) and tool_calls. */
 int64_t quern_chat_message(const quern_session* session, char* buffer, int64_t capacity);
+/* quern_chat_reply by test-time compute: many candidates, of which a plan chooses ("vote:8", "mrsa:8x2x2"; docs/run.md).
+ * Returns the number of tokens generated in all. agreement, which may be NULL: share of the last candidates that came to
+ * the answer. */
+int64_t quern_chat_think(quern_session* session, const char* plan, const quern_sampling* sampling, double* agreement);
 
 /* ---- Generation in steps: for streams without a callback, and for several sessions at once ---- */
 
@@ -204,6 +223,15 @@ quern_index* quern_index_open(const char* folder);
 void quern_index_free(quern_index* index);
 /* Adds one text under a name, replacing what had it. Searchable and on disk when it returns. Returns 0, or -1. */
 int quern_index_put(quern_index* index, const char* name, const char* text);
+/* The same for n texts at once: name and text i are what stands between ends[i - 1], or 0, and ends[i]. */
+int quern_index_put_all(quern_index* index, const char* names, const int64_t* name_ends, const char* texts,
+                        const int64_t* ends, int64_t n);
+/* Removes what has these names, a JSON array, or lies below folders of these names. Returns how many documents went, or
+ * -1, and removes nothing, if a name is not there. */
+int64_t quern_index_remove(quern_index* index, const char* names_json);
+/* Hybrid retrieval: an encoder's folder, whose vectors are compared too; format as in quern_encoder_load. What is in the
+ * index already gets its vectors with the next quern_index_add. Returns 0, or -1 for another encoder than it was made with. */
+int quern_index_encoder(quern_index* index, const char* folder, const char* format);
 /* Brings the index up to date with the text files in and below a path: new, changed and deleted ones. Returns the
  * number of documents in the index. */
 int64_t quern_index_add(quern_index* index, const char* path);
@@ -223,6 +251,33 @@ int64_t quern_memory_add(quern_memory* memory, const char* speaker, const char* 
  * [{"response", "session", "time", "speaker", "text"}], "plan", "notes"}. Every call searches. */
 int64_t quern_memory_ask(quern_memory* memory, const char* question, int64_t unix_time, char* buffer,
                          int64_t capacity);
+/* Up to `limit` turns from number `first` on, as a JSON object: {"turns": [{"speaker", "text", "time", "response",
+ * "session"}]}, where time has its offset; a line each, they are what `quern memory import` reads. */
+int64_t quern_memory_turns(quern_memory* memory, int64_t first, int64_t limit, char* buffer, int64_t capacity);
+/* Deletes n turns by their numbers; their bytes are overwritten. Returns how many there were. */
+int64_t quern_memory_forget(quern_memory* memory, const int64_t* turns, int64_t n);
+
+/* ---- Encoder: embeddings, rerankers, classifiers (docs/encoders.md). An encoder is used by one thread at a time ---- */
+
+/* Loads the folder of a BERT, MiniLM, DeBERTa-v2, -v3 or ModernBERT model. format of the weights in memory: "f32" (NULL),
+ * "bf16", "q8", "q4" or "q8a8". Free with quern_encoder_free. */
+quern_encoder* quern_encoder_load(const char* folder, const char* format);
+void quern_encoder_free(quern_encoder* encoder);
+/* A JSON object: width (of an embedding), max_tokens (of a text), labels (of the head; empty without one). */
+int64_t quern_encoder_info(const quern_encoder* encoder, char* buffer, int64_t capacity);
+/* Embeddings of n texts, n × width floats of length 1 per row. Text i is what stands between ends[i - 1], or 0, and
+ * ends[i]. role NULL: "plain"; "query" or "document": with the prompt that the model wants before one. Returns the number
+ * of floats; with a smaller capacity nothing is computed. */
+int64_t quern_encoder_embed(quern_encoder* encoder, const char* texts, const int64_t* ends, int64_t n,
+                            const char* role, float* rows, int64_t capacity);
+/* What the head says of n texts, n × labels floats: probabilities, or the one score of a reranker. */
+int64_t quern_encoder_score(quern_encoder* encoder, const char* texts, const int64_t* ends, int64_t n, float* scores,
+                            int64_t capacity);
+/* The same of n pairs: texts holds 2n of them, the first and the second of each pair. */
+int64_t quern_encoder_score_pairs(quern_encoder* encoder, const char* texts, const int64_t* ends, int64_t n,
+                                  float* scores, int64_t capacity);
+int64_t quern_encoder_truncated(
+    const quern_encoder* encoder); /* texts of the last call that were too long, and cut */
 
 /* ---- Tokenizer, without a model. [any thread] but free ---- */
 
@@ -238,10 +293,13 @@ int64_t quern_tokenizer_decode(const quern_tokenizer* tokenizer, const int32_t* 
 
 /* ---- Training, in this process. A trainer is used by one thread at a time ---- */
 
-/* Starts the run that a recipe (TOML, docs/training.md) describes. options_json, a JSON object:
+/* Starts the run that a recipe (TOML, docs/training.md) describes, its phases of reinforcement learning and of learning
+ * from preferences included. options_json, a JSON object:
  *   out     folder of the run: checkpoints, metrics.jsonl, recipe.json
  *   set     fields of the recipe to change: ["phase.0.batch_size=8"]
  *   resume  true: continue from the newest checkpoint in the folder
+ *   models  folder in which the recipe's model is looked for where its path is none
+ *   rl      true: refuse a recipe that has no phase of reinforcement learning
  * Free with quern_trainer_free. */
 quern_trainer* quern_trainer_new(const char* recipe, const char* options_json);
 void quern_trainer_free(quern_trainer* trainer);
@@ -286,6 +344,43 @@ const char* quern_rows_field(const quern_rows* rows, const char* name, int64_t* 
 int64_t quern_rows_next_block(quern_rows* rows);
 const char* quern_rows_block_field(const quern_rows* rows, const char* name, const int64_t** ends);
 int64_t quern_rows_skipped(const quern_rows* rows); /* invalid records so far */
+
+/* ---- Tables, over the Arrow C data and C stream interfaces ---- */
+
+/* A released struct of one of the interfaces, by its name: "arrow_schema", "arrow_array" or "arrow_array_stream"; and its
+ * end, which first releases what is in it. [any thread] */
+void* quern_arrow_new(const char* name);
+void quern_arrow_free(void* arrow, const char* name);
+/* A function that ends the struct in a capsule of Python, whose PyCapsule_GetName and PyCapsule_GetPointer are given: a
+ * destructor that may be called while an exception is on its way. [any thread] */
+typedef void (*quern_capsule_end)(void* capsule);
+quern_capsule_end quern_arrow_capsule_end(const char* (*name_of)(void* capsule),
+                                          void* (*pointer_of)(void* capsule, const char* name));
+
+/* Writes a stream of record batches of documents. options_json as in quern_rows_open, and
+ *   columns  ["text", "source", "url"]; also "date", "line", and members of JSON lines as "NAME:TYPE" with text, integer,
+ *            number or truth for the type: null where a line has none
+ * The caller releases the stream. Returns 0, or -1. */
+int quern_rows_stream(const char* options_json, struct ArrowArrayStream* out);
+/* Writes a stream of what filters say of the texts of another one, which it takes over: a row for each of its rows, in its
+ * batches, with keep (bool), failing (list of utf8: the rules that reject) and text (utf8, as the filters leave it).
+ * options_json: filter ("gopher-quality+c4", docs/corpus/filters.md), lists (folder of word lists), column (with the text).
+ * Returns 0, or -1. */
+int quern_filter_stream(const char* options_json, struct ArrowArrayStream* texts, struct ArrowArrayStream* out);
+/* Writes a stream of one array, which it takes over with its schema. Returns 0, or -1. */
+int quern_array_stream(struct ArrowSchema* schema, struct ArrowArray* array, struct ArrowArrayStream* out);
+/* Reads columns of a stream, which it takes over; a stream that is no table is itself a column. columns_json: an array of
+ * names; NULL: the only column, else "text". Strings of any Arrow type, dictionaries of them and whole numbers are read,
+ * nulls as empty texts. Free with quern_texts_free. */
+quern_texts* quern_texts_open(struct ArrowArrayStream* stream, const char* columns_json);
+void quern_texts_free(quern_texts* texts);
+/* Goes to the next batch and returns how many rows it has, 0 at the end, or -1. A column of it is one text, of which row i
+ * is what stands between ends[i - 1], or 0, and ends[i]; valid until the next call. */
+int64_t quern_texts_next(quern_texts* texts);
+const char* quern_texts_block(const quern_texts* texts, int64_t column, const int64_t** ends);
+/* Writes what is left of the first column to a file of JSON lines, {"row", "text"} with rows counted from 0, as the stages of
+ * `quern corpus` read them. Returns how many there are. */
+int64_t quern_texts_write(quern_texts* texts, const char* file);
 
 /* ---- One prompt, without a session ---- */
 

@@ -1,6 +1,7 @@
 #include "quern/capi/chat_setup.h"
 
 #include "quern/base/nearest.h"
+#include "quern/infer/sampling/think_budget.h"
 #include "quern/serve/chat/chat_messages.h"
 
 namespace quern::capi {
@@ -11,6 +12,8 @@ Json with_messages(Json setup, const Json& messages) {
   return setup;
 }
 
+std::optional<int64_t> budget_of(const serve::Fields& f) { return f.integer("thinking_budget", 0, int64_t{1} << 31); }
+
 }  // namespace
 
 void check_messages(const Json& messages) {
@@ -19,18 +22,20 @@ void check_messages(const Json& messages) {
 }
 
 void check_setup(const Json& setup) {
-  const std::vector<std::string> names = {"tools", "tool_choice", "parallel_tool_calls", "chat_template_kwargs",
-                                          "reasoning_effort"};
+  const std::vector<std::string> names = {
+      "tools", "tool_choice", "parallel_tool_calls", "chat_template_kwargs", "reasoning_effort", "thinking_budget"};
   for (const auto& [name, value] : setup.as_object("setup"))
     if (std::ranges::find(names, name) == names.end())
       fail("setup: unknown name '{}'{}", name, did_you_mean(name, names));
   serve::read_tools(serve::Fields(setup));
+  budget_of(serve::Fields(setup));
 }
 
 ReplyParts::ReplyParts(quern_model& m, const Json& setup, const Json& messages) : model_(m) {
   if (messages.as_array().empty()) fail("the chat is empty: add a message first");
   const Json body = with_messages(setup, messages);
   const text::PromptText prompt = serve::render_chat(m.chat_template, m.tokenizer, serve::Fields(body), request_);
+  thinking_budget_ = budget_of(serve::Fields(body));
   request_.prompt = prompt.encode(m.tokenizer);
   request_.think_start = prompt.opens_thinking() ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
   split_ = serve::ReasoningSplit(request_.think_start);
@@ -43,6 +48,10 @@ void ReplyParts::constrain(infer::GenerateOptions& options) {
   if (request_.tools.forced())
     options.constraint =
         model_.call_grammars.calls(*request_.format, request_.tools, model_.tokenizer, request_.think_start);
+  if (thinking_budget_)
+    options.constraint = infer::think_budget(
+        model_.tokenizer, {.tokens = *thinking_budget_, .opened = request_.think_start == infer::ThinkStart::opened},
+        options.constraint);
 }
 
 ReplyParts::Part ReplyParts::take(const serve::ReasoningSplit::SplitText& part) {

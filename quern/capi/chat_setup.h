@@ -19,7 +19,9 @@ class ReplyParts {
   ReplyParts& operator=(const ReplyParts&) = delete;
   const std::vector<int32_t>& prompt() const { return request_.prompt; }
   infer::ThinkStart think_start() const { return request_.think_start; }
-  void constrain(infer::GenerateOptions& options);  // to calls, where one is required
+  const Json& messages() const { return request_.messages; }  // as the template was given them
+  bool may_call() const { return request_.tools.active(); }
+  void constrain(infer::GenerateOptions& options);  // to calls, where one is required; to a thinking budget
 
   struct Part {
     std::string reasoning, content;
@@ -33,6 +35,7 @@ class ReplyParts {
   Part take(const serve::ReasoningSplit::SplitText& part);
   quern_model& model_;
   serve::ChatRequest request_;
+  std::optional<int64_t> thinking_budget_;
   serve::ReasoningSplit split_{infer::ThinkStart::may_open};
   serve::ToolStream calls_;
   std::string reasoning_, content_;

@@ -18,6 +18,7 @@
 #include "quern/base/error.h"
 #include "quern/infer/engine/engine.h"
 #include "quern/infer/sampling/grammar_constraint.h"
+#include "quern/models/adapter_sites.h"
 #include "quern/models/checkpoint.h"
 #include "quern/serve/tools/constraint_fields.h"
 #include "quern/text/chat/chat_template.h"
@@ -26,7 +27,8 @@
 struct quern_model {
   std::filesystem::path folder;
   std::optional<std::filesystem::path> adapter;
-  std::string weights;  // how they are kept, for the fingerprint of saved sessions
+  std::string weights;                                 // how they are kept, for the fingerprint of saved sessions
+  std::unique_ptr<quern::models::AdapterSites> sites;  // where adapters may stand; null: they may not
   std::unique_ptr<quern::models::Model> model;
   quern::text::Tokenizer tokenizer;
   quern::models::GenerationConfig generation;
@@ -36,6 +38,11 @@ struct quern_model {
   std::shared_ptr<const quern::text::TokenTrie> tokens = {};  // for grammars; made when first needed
   std::string fingerprint = {};                               // likewise
   quern::serve::ConstraintCache call_grammars = {};           // of tools that have to be called
+};
+
+struct quern_adapter {
+  const quern_model* model;
+  std::shared_ptr<const quern::nn::AdapterPaths> paths;
 };
 
 struct quern_sampling {

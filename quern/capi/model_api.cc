@@ -33,8 +33,16 @@ std::function<bool(const infer::Emitted&)> on_token_of(quern_on_text on_text, vo
 
 namespace {
 
+// Factors of adapters are as exact as the weights that they stand beside.
+DType factors_beside(const models::LoadOptions& o) {
+  const bool exact = o.scheme ? o.scheme->format == kernels::WeightFormat::f32 : o.dtype == DType::f32;
+  return exact ? DType::f32 : DType::bf16;
+}
+
 quern_model* load(const std::filesystem::path& folder, const LoadSettings& settings) {
-  const models::LoadOptions options = settings.load_options();
+  models::LoadOptions options = settings.load_options();
+  auto sites = options.adapter ? nullptr : std::make_unique<models::AdapterSites>(factors_beside(options));
+  options.paths = sites.get();
   const DType kv = settings.weights.kv_type({});
   auto tokenizer = models::load_tokenizer(folder);
   auto model = models::load_model(nn::builtin_registry(), folder, options);
@@ -42,6 +50,7 @@ quern_model* load(const std::filesystem::path& folder, const LoadSettings& setti
   std::unique_ptr<quern_model> m(new quern_model{.folder = folder,
                                                  .adapter = options.adapter,
                                                  .weights = settings.weights.name(),
+                                                 .sites = std::move(sites),
                                                  .model = std::move(model),
                                                  .tokenizer = std::move(tokenizer),
                                                  .generation = models::load_generation_config(folder),

@@ -1,27 +1,16 @@
 // Reading documents: quern_rows of quern.h.
 #include <array>
 
+#include "quern/capi/documents.h"
 #include "quern/capi/handles.h"
-#include "quern/corpus/io/ingest.h"
-#include "quern/corpus/stages/corpus_settings.h"
 
 namespace quern::capi {
 namespace {
 
-struct RowSettings {
-  corpus::SourceSettings source;
-  corpus::ReadSettings read;
-  template <class V>
-  void visit(V& v) {
-    source.visit(v), read.visit(v);
-  }
-};
-
 RowSettings read_row_settings(const char* json) {
   RowSettings s;
   from_json(Json::parse(required(json, "options_json"), "options"), s, "options", UnknownKeys::refuse);
-  if (s.source.filter != "none" || s.source.share || !s.source.score_field.empty() || !s.source.name.empty())
-    fail("options: name, filter, share and score_field belong to a build; rows are read as they are");
+  check_rows(s);
   return s;
 }
 
@@ -49,40 +38,19 @@ size_t row_field(std::string_view name) {
 }  // namespace quern::capi
 
 struct quern_rows {
-  explicit quern_rows(const quern::capi::RowSettings& s)
-      : inputs(quern::corpus::find_inputs(s.source.paths, s.source.form)),
-        blocks(inputs, s.read.policy(), size_t{1} << 20),
-        documents(inputs, {s.source.fields()}, s.read.policy()) {}
-  quern_rows(const quern_rows&) = delete;  // the readers point into it
-  quern_rows& operator=(const quern_rows&) = delete;
+  explicit quern_rows(const quern::capi::RowSettings& s) : documents(s, size_t{1} << 20) {}
 
   size_t count() const { return columns[0].ends.size(); }
-  // The next block that has a document in it; false at the end.
-  bool fill() {
+  bool fill() {  // false at the end
     at = 0;
-    do {
-      for (quern::capi::Column& c : columns) c.clear();
-      if (!blocks.next(block)) {
-        quern::corpus::refuse_when_all_is_lost(inputs, counts, blocks.damaged());
-        return false;
-      }
-      documents.read(
-          block, counts, [&](const quern::corpus::DocumentView& d) { add(d); },
-          [](uint64_t, quern::corpus::RecordProblem) {});
-    } while (count() == 0);
-    return true;
-  }
-  void add(const quern::corpus::DocumentView& d) {
-    if (!d.label_passes) return;
-    const std::array<std::string_view, 5> values = {d.text, d.line, d.url, d.date, inputs.sources[d.source]};
-    for (size_t i = 0; i < values.size(); ++i) columns[i].add(values[i]);
+    for (quern::capi::Column& c : columns) c.clear();
+    return documents.next([&](const quern::corpus::DocumentView& d) {
+      const std::array<std::string_view, 5> values = {d.text, d.line, d.url, d.date, documents.source_of(d)};
+      for (size_t i = 0; i < values.size(); ++i) columns[i].add(values[i]);
+    });
   }
 
-  quern::corpus::Inputs inputs;
-  quern::corpus::BlockReader blocks;
-  quern::corpus::DocumentReader documents;
-  quern::corpus::ReadCounts counts = {};
-  quern::corpus::Block block = {};
+  quern::capi::DocumentBlocks documents;
   std::array<quern::capi::Column, quern::capi::kRowFields.size()> columns = {};
   size_t at = 0;  // one past the current document
 };
@@ -134,7 +102,7 @@ const char* quern_rows_block_field(const quern_rows* rows, const char* name, con
 }
 
 int64_t quern_rows_skipped(const quern_rows* rows) {
-  return guarded(int64_t{-1}, [&] { return static_cast<int64_t>(required(rows, "rows").counts.bad()); });
+  return guarded(int64_t{-1}, [&] { return required(rows, "rows").documents.skipped(); });
 }
 
 }  // extern "C"

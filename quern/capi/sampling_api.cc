@@ -1,5 +1,6 @@
 // quern_sampling: generation options by name.
 #include <array>
+#include <cmath>
 
 #include "quern/base/nearest.h"
 #include "quern/capi/handles.h"
@@ -87,6 +88,31 @@ quern_sampling* quern_sampling_new(quern_model* model) {
 }
 
 void quern_sampling_free(quern_sampling* sampling) { delete sampling; }
+
+quern_adapter* quern_adapter_load(quern_model* model, const char* folder) {
+  return guarded(static_cast<quern_adapter*>(nullptr), [&] {
+    const quern_model& m = required(model, "model");
+    const std::string where(required(folder, "folder"));
+    if (!m.sites)
+      quern::fail(
+          "{}: the model was loaded with an adapter of its own: load it without one, and choose adapters by row",
+          where);
+    return new quern_adapter{.model = &m, .paths = m.sites->read(where, *m.model)};
+  });
+}
+
+void quern_adapter_free(quern_adapter* adapter) { delete adapter; }
+
+int quern_sampling_adapter(quern_sampling* sampling, const quern_adapter* adapter, double scale) {
+  return guarded(-1, [&] {
+    quern_sampling& s = required(sampling, "sampling");
+    const quern_adapter& a = required(adapter, "adapter");
+    if (a.model != s.model) quern::fail("adapter: it was loaded for another model");
+    if (!std::isfinite(scale)) quern::fail("scale {}: expected a finite number", scale);
+    s.options.adapters.push_back({.paths = a.paths, .scale = static_cast<float>(scale)});
+    return 0;
+  });
+}
 
 int quern_sampling_set(quern_sampling* sampling, const char* name, const char* value) {
   return guarded(-1, [&] {

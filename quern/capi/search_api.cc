@@ -1,6 +1,9 @@
 // Search and memory functions of quern.h.
 #include "quern/capi/handles.h"
+#include "quern/capi/text_list.h"
+#include "quern/kernels/quant/quant_format.h"
 #include "quern/memory/ask/memory.h"
+#include "quern/memory/ask/turn_lines.h"
 #include "quern/memory/time/calendar.h"
 #include "quern/recall/store/store.h"
 
@@ -60,6 +63,39 @@ int quern_index_put(quern_index* index, const char* name, const char* text) {
   });
 }
 
+int quern_index_put_all(quern_index* index, const char* names, const int64_t* name_ends, const char* texts,
+                        const int64_t* ends, int64_t n) {
+  return guarded(-1, [&] {
+    const auto titles = text_list<std::string>(names, name_ends, n);
+    const auto all = text_list<std::string_view>(texts, ends, n);
+    std::vector<quern::recall::NamedText> named;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (titles[i].empty()) quern::fail("text {} has an empty name: an index keeps texts by their names", i);
+      named.push_back({.name = titles[i], .text = all[i]});
+    }
+    required(index, "index").store.put(named, {});
+    return 0;
+  });
+}
+
+int64_t quern_index_remove(quern_index* index, const char* names_json) {
+  return guarded(int64_t{-1}, [&] {
+    std::vector<std::string> names;
+    const quern::Json listed = quern::Json::parse(required(names_json, "names_json"), "names");
+    for (const quern::Json& name : listed.as_array("names")) names.push_back(name.as_string("names"));
+    return required(index, "index").store.remove(names);
+  });
+}
+
+int quern_index_encoder(quern_index* index, const char* folder, const char* format) {
+  return guarded(-1, [&] {
+    required(index, "index")
+        .store.use_encoder(quern::recall::load_chunk_encoder(
+            required(folder, "folder"), quern::kernels::parse_format(format ? format : "f32", "format")));
+    return 0;
+  });
+}
+
 int64_t quern_index_add(quern_index* index, const char* path) {
   return guarded(int64_t{-1}, [&] {
     return required(index, "index").store.index({std::string(required(path, "path"))}, {}).documents;
@@ -92,6 +128,25 @@ int64_t quern_memory_add(quern_memory* memory, const char* speaker, const char* 
     quern::memory::SpokenTurn turn{std::string(required(speaker, "speaker")), std::string(required(text, "text")),
                                    unix_time, m.zone().offset_at(unix_time)};
     return int64_t{m.add(turn).response};
+  });
+}
+
+int64_t quern_memory_turns(quern_memory* memory, int64_t first, int64_t limit, char* buffer, int64_t capacity) {
+  return guarded(int64_t{-1}, [&] {
+    if (first < 0 || first > INT32_MAX) quern::fail("first {}: expected the number of a turn", first);
+    quern::Json found = quern::Json::object(), turns = quern::Json::array();
+    quern::memory::each_turn_line(required(memory, "memory").memory, static_cast<int32_t>(first), limit,
+                                  [&](const quern::Json& turn) { turns.push(turn); });
+    found.set("turns", std::move(turns));
+    return copy_out(found.dump(), buffer, capacity, "buffer");
+  });
+}
+
+int64_t quern_memory_forget(quern_memory* memory, const int64_t* turns, int64_t n) {
+  return guarded(int64_t{-1}, [&] {
+    std::vector<int32_t> which;
+    for (const int64_t turn : required(turns, n, "turns")) which.push_back(static_cast<int32_t>(turn));
+    return required(memory, "memory").memory.forget(which);
   });
 }
 

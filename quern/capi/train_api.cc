@@ -2,9 +2,12 @@
 #include "quern/base/config.h"
 #include "quern/base/version.h"
 #include "quern/capi/handles.h"
+#include "quern/capi/json_options.h"
 #include "quern/comm/in_process.h"
 #include "quern/corpus/stages/corpus_build.h"
 #include "quern/nn/builtin_registry.h"
+#include "quern/rl/rollout_source.h"
+#include "quern/train/preference/preference_source.h"
 #include "quern/train/recipe/run_settings.h"
 #include "quern/train/trainer/trainer.h"
 
@@ -20,20 +23,35 @@ struct quern_trainer {
 namespace quern::capi {
 namespace {
 
-template <ConfigStruct C>
-C read_options(const char* json) {
-  C c;
-  if (json) from_json(Json::parse(json, "options"), c, "options", UnknownKeys::refuse);
-  return c;
-}
+struct TrainerSettings {
+  train::RunSettings run = {};
+  std::string models = {};
+  bool rl = false;
+  template <class V>
+  void visit(V& v) {
+    run.visit(v);
+    v("models", models, "folder in which the recipe's model is looked for where its path is none");
+    v("rl", rl, "refuse a recipe that has no phase of reinforcement learning");
+  }
+};
 
-quern_trainer* start_training(const std::filesystem::path& recipe, const train::RunSettings& run) {
+quern_trainer* start_training(const std::filesystem::path& recipe, const TrainerSettings& given) {
+  const train::RunSettings& run = given.run;
   if (run.out.empty()) fail("options, out: missing: expected the folder of the run");
-  const train::Recipe r = train::read_recipe(recipe, run.set);
+  train::Recipe r = train::read_recipe(recipe, run.set);
+  if (!given.models.empty() && !r.model.from.empty() && !std::filesystem::exists(r.base / r.model.from)) {
+    const auto shipped = std::filesystem::absolute(given.models) / r.model.from;
+    if (std::filesystem::exists(shipped)) r.model.from = shipped.string();
+  }
+  if (given.rl && std::ranges::none_of(r.phase, [](const auto& p) { return p.rl.on(); }))
+    fail("{}: no phase names rl.environments or rl.tasks: it is a recipe of training without rewards",
+         recipe.string());
   auto rank = comm::single_rank();
   comm::Communicator& alone = *rank;
+  const nn::Registry& registry = nn::builtin_registry();
+  train::TrainOptions options = rl::with_rollouts({.out = run.out, .resume = run.resume}, r, registry);
   return new quern_trainer{std::move(rank),
-                           train::Trainer(r, nn::builtin_registry(), alone, {.out = run.out, .resume = run.resume})};
+                           train::Trainer(r, registry, alone, train::with_preferences(std::move(options)))};
 }
 
 // The number of a step's record by its name, NaN where the step has none; every number is asked for by visit().
@@ -111,7 +129,7 @@ int64_t quern_tokenizer_decode(const quern_tokenizer* t, const int32_t* ids, int
 
 quern_trainer* quern_trainer_new(const char* recipe, const char* options_json) {
   return guarded(static_cast<quern_trainer*>(nullptr), [&] {
-    return start_training(required(recipe, "recipe"), read_options<quern::train::RunSettings>(options_json));
+    return start_training(required(recipe, "recipe"), read_options<TrainerSettings>(options_json));
   });
 }
 void quern_trainer_free(quern_trainer* trainer) { delete trainer; }

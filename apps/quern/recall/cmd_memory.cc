@@ -19,6 +19,7 @@
 #include "quern/memory/ask/eval.h"
 #include "quern/memory/ask/memory.h"
 #include "quern/memory/ask/speed.h"
+#include "quern/memory/ask/turn_lines.h"
 #include "quern/memory/store/import.h"
 
 namespace quern::cli {
@@ -284,18 +285,7 @@ int export_turns(Words args) {
   if (!a.parse(args)) return 0;
   need(in.db, "export", "--db");
   Memory m(in.db, {.create = false, .durable = false, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
-  const TurnTable& t = m.table();
-  size_t row = 0;
-  m.store().each_turn(m.info().id, 0, INT32_MAX, [&](int64_t, std::string_view text) {
-    const int32_t o = std::abs(t.offset[row]);
-    Json j = Json::object();
-    j.set("speaker", m.speakers()[static_cast<size_t>(t.speaker[row])]), j.set("text", text);
-    j.set("time", fmt::format("{}{}{:02}:{:02}", time_text(t.local(row)), t.offset[row] < 0 ? '-' : '+', o / 3600,
-                              o / 60 % 60));
-    j.set("response", int64_t{t.response[row]}), j.set("session", int64_t{t.session[row]});
-    fmt::print("{}\n", j.dump());
-    ++row;
-  });
+  each_turn_line(m, 0, INT32_MAX, [](const Json& turn) { fmt::print("{}\n", turn.dump()); });
   return 0;
 }
 

@@ -283,16 +283,28 @@ IndexReport RecallStore::index(const std::vector<std::string>& paths, const Sour
   return report;
 }
 
-void RecallStore::put(const std::string& name, std::string_view text, const ChunkOptions& chunks) {
+void RecallStore::put(std::span<const NamedText> texts, const ChunkOptions& chunks) {
+  if (texts.empty()) return;
   const WriterLock lock(folder_);
   if (fs::exists(folder_ / kManifest)) load();
+  std::map<std::string_view, size_t> last;
+  for (size_t i = 0; i < texts.size(); ++i) last[texts[i].name] = i;
   SegmentInput fresh;
-  fresh.text = text;
-  fresh.files.push_back({name, static_cast<int64_t>(text.size()), 0, content_check(std::as_bytes(std::span(text)))});
-  fresh.documents.push_back({0, text.size(), next_sequence_++, 0, 0});
-  append_passages({.text = std::string(text), .title = {}, .headings = {}}, {.chunks = chunks}, 0, fresh.passages);
-  fresh.text += '\n';
-  commit(std::move(fresh), {name}, SegmentMerge::small);
+  std::vector<std::string> replaced;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto& [name, text] = texts[i];
+    if (last[name] != i) continue;
+    const uint64_t begin = fresh.text.size();
+    const auto file = static_cast<uint32_t>(fresh.files.size());
+    replaced.push_back(name);
+    fresh.files.push_back(
+        {name, static_cast<int64_t>(text.size()), 0, content_check(std::as_bytes(std::span(text)))});
+    fresh.documents.push_back({begin, begin + text.size(), next_sequence_++, file, 0});
+    append_passages({.text = std::string(text), .title = {}, .headings = {}}, {.chunks = chunks}, begin,
+                    fresh.passages);
+    fresh.text += text, fresh.text += '\n';
+  }
+  commit(std::move(fresh), replaced, SegmentMerge::small);
 }
 
 int64_t RecallStore::remove(const std::vector<std::string>& names) {

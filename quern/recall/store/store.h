@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,11 @@ struct IndexEncoder {
 using EncodingProgress = std::function<void(int64_t done, int64_t all)>;  // of the chunks to encode
 std::string vector_file_of(const std::string& segment);
 
+struct NamedText {
+  std::string name;
+  std::string_view text;
+};
+
 enum class SegmentMerge { small, all };          // small: those that are not worth a file of their own
 enum class HitOrder : bool { document, score };  // score: best first
 
@@ -79,8 +85,13 @@ class RecallStore {
   // Removes the texts of these names, and those of files below folders of these names; their bytes leave the disk with the
   // segment that held them. Returns how many files went. Throws Error, and removes nothing, if a name is not there.
   int64_t remove(const std::vector<std::string>& names);
-  // Adds one text under a name, replacing what had it; searchable and on disk when it returns.
-  void put(const std::string& name, std::string_view text, const ChunkOptions& chunks);
+  // Adds texts under their names, replacing what had them; searchable and on disk when it returns. Of two of one name the
+  // later one stays.
+  void put(std::span<const NamedText> texts, const ChunkOptions& chunks);
+  void put(const std::string& name, std::string_view text, const ChunkOptions& chunks) {
+    const NamedText one{name, text};
+    put(std::span(&one, 1), chunks);
+  }
 
   // BM25 with more evidence, with an encoder also that of vectors (fused.h): what to use unless there is a reason for another. A question that only asks for
   // the whole, such as for a summary, is answered by the graph's global mode.
