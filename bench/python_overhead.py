@@ -1,6 +1,8 @@
-"""What the Python package costs over the library and the command: generation, search, rows of a corpus.
+"""What the Python package costs over the library and the command: generation, search, rows and tables of a corpus,
+encoders.
 
-    python bench/python_overhead.py DOCS [ROUNDS]     # in an environment with the wheel; DOCS: a folder of text files
+    python bench/python_overhead.py DOCS [ROUNDS [ENCODER]]     # in an environment with the wheel
+    # DOCS: a folder of text files; ENCODER: the folder of an encoder
 
 Both sides take turns in the same process, or as processes one after the other; medians of ROUNDS [9] and the middle half.
 Processor time is that of the process and its children: on a shared machine it is the steadier of the two.
@@ -136,6 +138,46 @@ def rows(docs, folder, rounds):
     compare("rows: json and open, rows()", "row", n, plain, whole, rounds)
     compare("rows: calls of the library, texts()", "row", n, in_the_library, texts, rounds)
 
+    def batches():
+        for _ in corpus.table(file):
+            pass
+
+    compare("table: calls of the library, batches", "row", n, in_the_library, batches, rounds)
+    compare("table: stats by the command, batches", "row", n, command, batches, rounds)
+    tables(file, n, rounds)
+
+
+def tables(file, n, rounds):
+    """Stages over a table in memory, beside the command on the file of it. What the command reads and writes more is time
+    of the command."""
+    import pyarrow as pa
+
+    table = pa.table(corpus.table(file, columns=["text"]))
+
+    def command(stage, *words):
+        with tempfile.TemporaryDirectory() as out:
+            _command.run(["--threads", "1", "corpus", stage, str(file), *words, "--out", out + "/out"])
+
+    def annotate():
+        for _ in corpus.annotate(table, "gopher-quality"):
+            pass
+
+    filtered = lambda: command("filter", "--filter", "gopher-quality")
+    compare("annotate: filter by the command", "row", n, filtered, annotate, rounds)
+    compare("exact: by the command, of a table", "row", n, lambda: command("exact"), lambda: corpus.exact(table), rounds)
+
+
+def encoders(folder, docs, scratch, rounds):
+    lines = [line for d in sorted(docs.rglob("*.md")) for line in d.read_text(encoding="utf-8").splitlines() if len(line) > 40]
+    lines = lines[:2000]
+    file = scratch / "lines.txt"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def command():
+        _command.run(["--threads", "1", "embed", folder, str(file), "--out", str(scratch / "rows.npy")])
+
+    compare("embed: by the command", "text", len(lines), command, lambda: quern.Encoder(folder).embed(lines), rounds)
+
 
 if __name__ == "__main__":
     docs = Path(sys.argv[1]).resolve()
@@ -145,3 +187,6 @@ if __name__ == "__main__":
         generation(rounds)
         search(docs, Path(scratch), rounds)
         rows(docs, Path(scratch), rounds)
+        if len(sys.argv) > 3:
+            quern.set_threads(1)
+            encoders(sys.argv[3], docs, Path(scratch), rounds)

@@ -5,21 +5,27 @@
     with quern.Model("zaya-nano") as model:
         print(model.chat("What is 9 * 44?"))
 
-Model, Session, Tokenizer, Index, Memory, train and corpus.build call libquern.so in this process; corpus stages, gym
-and sandbox run the command quern, which the package has too. docs/python.md is the guide.
+Model, Session, Encoder, Tokenizer, Index, Memory, train, rl, corpus.rows, corpus.table and corpus.build call libquern.so in
+this process; corpus stages, finetune, gym and sandbox run the command quern, which the package has too. docs/python.md is
+the guide.
 """
 
 from . import corpus, gym, sandbox
+from ._arrow import Batch, Table
 from ._command import run as command
 from ._library import Error, check, library
 from ._shipped import models
+from .adapter import Adapter
+from .encoder import Encoder, Ranked
+from .finetuning import Finetuning, finetune
+from .memory import Answer, Memory, Turn
 from .model import Model
 from .results import Generation, Piece, Reply, ToolCall, TopToken
 from .sampling import ChatOptions, SamplingOptions
-from .search import Chunk, Index, Memory, Turn
+from .search import Chunk, Index
 from .session import Session, Stream
 from .tokenizer import Tokenizer
-from .training import Trainer, train
+from .training import Trainer, rl, train
 
 __version__: str = library.version().decode()
 
@@ -30,18 +36,25 @@ def set_threads(threads: int) -> None:
 
 
 __all__ = [
+    "Adapter",
+    "Answer",
+    "Batch",
     "ChatOptions",
     "Chunk",
+    "Encoder",
     "Error",
+    "Finetuning",
     "Generation",
     "Index",
     "Memory",
     "Model",
     "Piece",
+    "Ranked",
     "Reply",
     "SamplingOptions",
     "Session",
     "Stream",
+    "Table",
     "Tokenizer",
     "ToolCall",
     "TopToken",
@@ -50,8 +63,10 @@ __all__ = [
     "__version__",
     "command",
     "corpus",
+    "finetune",
     "gym",
     "models",
+    "rl",
     "sandbox",
     "set_threads",
     "train",

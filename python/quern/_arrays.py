@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import operator
-from typing import TYPE_CHECKING, Any, Iterable, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, Sequence, Tuple, Union
 
 if TYPE_CHECKING:
     import numpy
@@ -23,6 +23,17 @@ def as_array(buffer: Any, shape: Tuple[int, ...]) -> Array:
     except ImportError:
         return view.cast(kind, list(shape)) if 0 not in shape else view.cast(kind)  # type: ignore[call-overload, no-any-return]
     return numpy.frombuffer(view, dtype=kind).reshape(shape)
+
+
+def whole_numbers(values: List[int]) -> Array:
+    """Numbers of 64 bits: an array of NumPy, or a memoryview."""
+    buffer = (c.c_int64 * len(values))(*values)
+    view = memoryview(buffer).cast("B").cast("q")
+    try:
+        import numpy
+    except ImportError:
+        return view
+    return numpy.frombuffer(view, dtype="q")
 
 
 def token_buffer(ids: Union[Sequence[int], Iterable[int]]) -> Tuple[Any, int]:

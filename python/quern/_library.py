@@ -12,7 +12,7 @@ import threading
 import weakref
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, NoReturn, Optional, Type, TypeVar
+from typing import Any, Callable, Iterable, List, NoReturn, Optional, Tuple, Type, TypeVar
 
 NATIVE = Path(__file__).parent / "_native"
 S = TypeVar("S", bound="Handle")
@@ -96,6 +96,33 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "rows_next_block": (_size, [_handle]),
     "rows_block_field": (c.c_void_p, [_handle, _text, c.POINTER(c.POINTER(_size))]),
     "rows_skipped": (_size, [_handle]),
+    "adapter_load": (_handle, [_handle, _text]),
+    "adapter_free": (None, [_handle]),
+    "sampling_adapter": (_int, [_handle, _handle, c.c_double]),
+    "chat_think": (_size, [_handle, _text, _handle, c.POINTER(c.c_double)]),
+    "index_put_all": (_int, [_handle, _buffer, _buffer, _buffer, _buffer, _size]),
+    "index_remove": (_size, [_handle, _text]),
+    "index_encoder": (_int, [_handle, _text, _text]),
+    "memory_turns": (_size, [_handle, _size, _size, _buffer, _size]),
+    "memory_forget": (_size, [_handle, _buffer, _size]),
+    "encoder_load": (_handle, [_text, _text]),
+    "encoder_free": (None, [_handle]),
+    "encoder_info": (_size, [_handle, _buffer, _size]),
+    "encoder_embed": (_size, [_handle, _buffer, _buffer, _size, _text, _buffer, _size]),
+    "encoder_score": (_size, [_handle, _buffer, _buffer, _size, _buffer, _size]),
+    "encoder_score_pairs": (_size, [_handle, _buffer, _buffer, _size, _buffer, _size]),
+    "encoder_truncated": (_size, [_handle]),
+    "arrow_new": (_handle, [_text]),
+    "arrow_free": (None, [_handle, _text]),
+    "arrow_capsule_end": (c.c_void_p, [c.c_void_p, c.c_void_p]),
+    "rows_stream": (_int, [_text, _handle]),
+    "filter_stream": (_int, [_text, _handle, _handle]),
+    "array_stream": (_int, [_handle, _handle, _handle]),
+    "texts_open": (_handle, [_handle, _text]),
+    "texts_free": (None, [_handle]),
+    "texts_next": (_size, [_handle]),
+    "texts_write": (_size, [_handle, _text]),
+    "texts_block": (c.c_void_p, [_handle, _size, c.POINTER(c.POINTER(_size))]),
 }
 
 
@@ -166,6 +193,33 @@ def read_bytes(function: Callable[..., int], *arguments: object, room: int = 1 <
         if n < room:
             return c.string_at(buffer, n)
         room = n + 1
+
+
+def sliced(block: Callable[[Any], Optional[int]], n: int) -> List[str]:
+    """The n texts of a block: one behind the other, at an address, with the end of each."""
+    ends = c.POINTER(c.c_int64)()
+    at = block(c.byref(ends))
+    if at is None:
+        raise fail()
+    listed = ends[:n]
+    if listed[-1] == 0:
+        return [""] * n
+    data = c.string_at(at, listed[-1])
+    return [data[begin:end].decode("utf-8", "replace") for begin, end in zip([0, *listed], listed)]
+
+
+def joined(texts: Iterable[str], name: str) -> Tuple[bytes, Any, int]:
+    """Texts one behind the other, as the library takes many: their bytes, the end of each, and how many there are."""
+    parts: List[bytes] = []
+    ends: List[int] = []
+    size = 0
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"{name}: expected texts, found {type(text).__name__} among them")
+        parts.append(text.encode("utf-8", "replace"))
+        size += len(parts[-1])
+        ends.append(size)
+    return b"".join(parts), (c.c_int64 * max(1, len(ends)))(*ends), len(ends)
 
 
 def read_text(function: Callable[..., int], *arguments: object, room: int = 1 << 17) -> str:

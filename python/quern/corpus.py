@@ -1,20 +1,23 @@
-"""Corpora: rows of files, whole builds, and single stages.
+"""Corpora: rows of files, tables, whole builds, and single stages.
 
-rows() and build() call the library in this process; the stages run the command and return the JSON that it prints."""
+rows(), table(), annotate() and build() call the library in this process; the stages run the command and return the JSON
+that it prints. Stages take paths, rows, and tables in memory: whatever has `__arrow_c_stream__` or `__arrow_c_array__`."""
 
 from __future__ import annotations
 
-import ctypes as c
 import json
 import os
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union, overload
 
 from . import _command
-from ._library import ON_PROGRESS, Handle, check, encoded, library
+from ._arrays import Array, whole_numbers
+from ._arrow import Table, Texts, column_of, is_arrow, with_stream
+from ._library import ON_PROGRESS, Handle, check, encoded, library, sliced
+from ._scratch import scratch_of
 from ._shipped import PathLike
 
-Inputs = Union[PathLike, Iterable[Any]]  # paths, "NAME=PATH", patterns; or rows: {"text": …}
+Inputs = Union[PathLike, Iterable[Any], Any]  # paths, "NAME=PATH", patterns; rows: {"text": …}; or a table in memory
 
 
 class Row(NamedTuple):
@@ -65,13 +68,7 @@ class Rows(Handle):
             yield columns
 
     def _column(self, name: bytes, n: int) -> List[str]:
-        ends = c.POINTER(c.c_int64)()
-        at = library.rows_block_field(self._h, name, c.byref(ends))
-        listed = ends[:n]
-        if listed[-1] == 0:
-            return [""] * n
-        data = c.string_at(at, listed[-1])
-        return [data[begin:end].decode("utf-8", "replace") for begin, end in zip([0, *listed], listed)]
+        return sliced(lambda ends: library.rows_block_field(self._h, name, ends), n)
 
     @property
     def skipped(self) -> int:
@@ -91,6 +88,64 @@ def rows(
         raise ValueError("paths: expected at least one")
     given = [os.fspath(p) for p in paths]
     return Rows({"paths": given, "form": form, "text_field": text_field, "url_field": url_field, "on_bad": on_bad})
+
+
+def table(
+    *paths: PathLike,
+    columns: Sequence[str] = ("text", "source", "url"),
+    form: str = "auto",
+    text_field: str = "text",
+    url_field: str = "",
+    on_bad: str = "skip",
+) -> Table:
+    """The documents of files as a table: pyarrow.table(corpus.table("docs.jsonl")), or an iterator over record batches.
+    columns: "text", "source", "url", "date", "line", and members of JSON lines as "NAME:TYPE" with text, integer, number
+    or truth for the type; null where a line has none."""
+    given = {"columns": list(columns), "form": form, "text_field": text_field, "url_field": url_field, "on_bad": on_bad}
+    return _table([os.fspath(p) for p in paths], given)
+
+
+def _table(paths: List[str], given: Mapping[str, object]) -> Table:
+    if not paths:
+        raise ValueError("paths: expected at least one")
+    options = encoded(json.dumps({"paths": paths, **given}), "options")
+    return Table(lambda stream: library.rows_stream(options, stream))
+
+
+def annotate(table: Any, filter: str, *, column: Optional[str] = None, lists: Optional[PathLike] = None) -> Table:
+    """What filters ("gopher-quality+c4") say of the texts of a table in memory: a table with a row for each of its rows,
+    with keep (bool), failing (the rules that reject) and text (as the filters leave it). column: with the texts; of several
+    "text" by default."""
+    if not is_arrow(table):
+        raise TypeError(f"table: expected a table with __arrow_c_stream__, got {type(table).__name__}; for files, use filter()")
+    given = {"filter": filter, "column": column or "", "lists": os.fspath(lists) if lists is not None else ""}
+    options = encoded(json.dumps(given), "options")
+    return Table(lambda stream: int(with_stream(table, lambda texts: library.filter_stream(options, texts, stream))))
+
+
+class Kept(Table):
+    """What a stage kept of a table in memory. `rows` are the numbers of the rows that stay, in order: table.take(kept.rows)
+    of pyarrow, frame[kept.rows] of polars, frame.iloc[kept.rows] of pandas. It is itself a table with their columns row and
+    text, as the stage left it. `manifest`: what `quern corpus` says of the run."""
+
+    def __init__(self, stage: str, inputs: Any, flags: Mapping[str, object]):
+        folder = scratch_of(self, "quern-kept-")
+        out = folder / "out"
+        self.manifest: Dict[str, Any] = run(stage, inputs, out=out, **flags)
+        parts = sorted(out.glob("part-*"))
+        if not parts:
+            parts.append(folder / "nothing.jsonl")
+            parts[0].touch()
+        paths = [os.fspath(p) for p in parts]
+        super().__init__(_table(paths, {"columns": ["row:integer", "text"]})._fill)
+        self._rows: List[int] = sorted(map(int, column_of(_table(paths, {"columns": ["row:integer"]}))))
+
+    @property
+    def rows(self) -> Array:
+        return whole_numbers(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 def build(
@@ -121,28 +176,40 @@ def build(
 
 
 def run(stage: str, inputs: Inputs, *, out: Optional[PathLike] = None, **flags: object) -> Any:
-    """Runs `quern corpus STAGE` and returns what it prints with --json. Inputs are paths, or rows: objects with a text,
-    which are written to a temporary file. Flags by their names: threshold=0.8 is --threshold 0.8."""
+    """Runs `quern corpus STAGE` and returns what it prints with --json. Inputs are paths, rows (objects with a text), or a
+    table in memory, of which `column` has the texts; the latter two are written to a temporary file. Flags by their names:
+    threshold=0.8 is --threshold 0.8."""
     import tempfile  # here: it takes longer than the rest of this module
 
     with tempfile.TemporaryDirectory(prefix="quern-rows-") as scratch:
-        words = _words(inputs, Path(scratch) / "rows.jsonl")
+        words = _words(inputs, Path(scratch) / "rows.jsonl", flags.pop("column", None))
         return _command.run_json(["corpus", stage, *words, *_command.flags({"out": out, **flags}), "--json"])
 
 
-def filter(inputs: Inputs, *, out: PathLike, filter: str, **flags: object) -> Any:
-    """Removes documents by quality rules; filter: "gopher", "c4", "fineweb" … Returns the manifest."""
-    return run("filter", inputs, out=out, filter=filter, **flags)
+def filter(inputs: Inputs, *, filter: str, out: Optional[PathLike] = None, **flags: object) -> Any:
+    """Removes documents by quality rules; filter: "gopher", "c4", "fineweb" … Returns the manifest; of a table in memory
+    and without `out` the rows that stay (Kept)."""
+    return _stage("filter", inputs, out, {"filter": filter, **flags})
 
 
-def dedup(inputs: Inputs, *, out: PathLike, **flags: object) -> Any:
-    """Removes exact duplicates and near-duplicates (MinHash, LSH). Returns the manifest."""
-    return run("dedup", inputs, out=out, **flags)
+def dedup(inputs: Inputs, *, out: Optional[PathLike] = None, **flags: object) -> Any:
+    """Removes exact duplicates and near-duplicates (MinHash, LSH). Returns the manifest; of a table in memory and without
+    `out` the rows that stay (Kept)."""
+    return _stage("dedup", inputs, out, flags)
 
 
-def exact(inputs: Inputs, *, out: PathLike, **flags: object) -> Any:
-    """Removes exact duplicates only. Returns the manifest."""
-    return run("exact", inputs, out=out, **flags)
+def exact(inputs: Inputs, *, out: Optional[PathLike] = None, **flags: object) -> Any:
+    """Removes exact duplicates only. Returns the manifest; of a table in memory and without `out` the rows that stay
+    (Kept)."""
+    return _stage("exact", inputs, out, flags)
+
+
+def _stage(stage: str, inputs: Inputs, out: Optional[PathLike], flags: Mapping[str, object]) -> Any:
+    if out is not None:
+        return run(stage, inputs, out=out, **flags)
+    if not is_arrow(inputs):
+        raise TypeError("out: missing: expected a folder for what is kept; only of a table in memory is it returned")
+    return Kept(stage, inputs, flags)
 
 
 def decontaminate(inputs: Inputs, *, out: PathLike, **flags: object) -> Any:
@@ -165,7 +232,12 @@ def stats(inputs: Inputs, **flags: object) -> Any:
     return run("stats", inputs, out=None, **flags)
 
 
-def _words(inputs: Inputs, file: Path) -> List[str]:
+def _words(inputs: Inputs, file: Path, column: object) -> List[str]:
+    if is_arrow(inputs):
+        _write_table(inputs, file, column)
+        return [os.fspath(file)]
+    if column is not None:
+        raise TypeError("column: names the texts of a table in memory; rows have theirs in 'text', files by text_field")
     if isinstance(inputs, (str, os.PathLike)):
         return [os.fspath(inputs)]
     listed = list(inputs)
@@ -177,6 +249,13 @@ def _words(inputs: Inputs, file: Path) -> List[str]:
         for one in listed:
             out.write(_line(one) + "\n")
     return [f"rows={file}"]
+
+
+def _write_table(table: Any, file: Path, column: object) -> None:
+    """Lines {"row", "text"}, by which what is kept is found again."""
+    with Texts(table, () if column is None else (str(column),)) as texts:
+        if texts.write(file) == 0:
+            raise ValueError("inputs: the table has no rows")
 
 
 def _line(row: Any) -> str:

@@ -9,8 +9,10 @@ import weakref
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Literal, Optional, Sequence, Union, overload
 
 from ._arrays import Array, as_array, token_buffer
+from ._arrow import column_of, is_arrow
 from ._library import Error, Handle, check, encoded, library, read_text
 from ._shipped import PathLike, model_folder, models
+from .adapter import Adapter
 from .results import Generation, Message, Reply, as_messages
 from .sampling import ChatOptions, SamplingOptions
 from .session import Prompt, Session, Stream
@@ -49,6 +51,7 @@ class Model(Handle):
         given = {"format": format, "head": head, "kv": kv, "adapter": adapter and os.fspath(adapter), "cache_mib": cache_mib}
         options = json.dumps({k: v for k, v in given.items() if v is not None})
         self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+        self._adapters: Dict[str, Adapter] = {}  # those that calls named by their folders
         self._left: List[int] = []  # handles of sessions that were collected
         super().__init__(library.load_with(encoded(self.path, "path"), encoded(options, "options")), library.free)
 
@@ -127,11 +130,29 @@ class Model(Handle):
         session = self.session()
         try:
             session.messages = messages
-            running = session._begin_reply(None, dict(options), True)
-            return running if stream else session._whole(running)
+            if stream:
+                return session._begin_reply(None, dict(options), True)
+            with session:
+                return session._reply_to(None, dict(options))
         except BaseException:
             session.close()
             raise
+
+    # ---- Adapters ----
+
+    def adapter(self, path: PathLike) -> Adapter:
+        """Loads a LoRA adapter (PEFT) for the option `lora` of calls; the model's weights stay as they are. Calls with other
+        adapters, and without, run in the same batch."""
+        return Adapter(self, path)
+
+    def _adapter(self, lora: Union[Adapter, PathLike]) -> Adapter:
+        """The adapter, or the one of a folder, which is read once. The lock is held."""
+        if isinstance(lora, Adapter):
+            return lora
+        name = os.path.abspath(os.fspath(lora))
+        if name not in self._adapters:
+            self._adapters[name] = Adapter._of(self, lora)
+        return self._adapters[name]
 
     # ---- Numbers ----
 
@@ -154,10 +175,10 @@ class Model(Handle):
     @overload
     def embed(self, text: str) -> Array: ...
     @overload
-    def embed(self, text: Sequence[str]) -> Array: ...
-    def embed(self, text: Union[str, Sequence[str]]) -> Array:
-        """Embedding of a text, of length 1; of a list of texts, one row each."""
-        texts = [text] if isinstance(text, str) else list(text)
+    def embed(self, text: Union[Sequence[str], Any], *, column: Optional[str] = None) -> Array: ...
+    def embed(self, text: Union[str, Sequence[str], Any], *, column: Optional[str] = None) -> Array:
+        """Embedding of a text, of length 1; of a list of texts, or of a column of a table in memory, one row each."""
+        texts = column_of(text, column) if is_arrow(text) else [text] if isinstance(text, str) else list(text)
         if not texts:
             raise ValueError("text: expected at least one")
         given = [encoded(t, "text") for t in texts]

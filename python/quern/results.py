@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 Message = Dict[str, Any]
 
@@ -54,6 +54,7 @@ class Reply(Generation):
     content: str = ""  # the text without reasoning and tool calls
     reasoning: str = ""  # the text inside <think>
     tool_calls: List[ToolCall] = field(default_factory=list)
+    agreement: Optional[float] = None  # of a plan (think="vote:8"): share of the candidates that came to the answer
     message: Message = field(default_factory=dict, repr=False)  # as the OpenAI API has it: to be kept in a list of messages
 
     def __str__(self) -> str:

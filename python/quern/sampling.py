@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, TypedDict, Union
 
 from ._library import Error, check, encoded, fail, library
+from .adapter import Lora, scaled
 
 if TYPE_CHECKING:
     from .model import Model
@@ -45,6 +46,7 @@ class SamplingOptions(TypedDict, total=False):
     json_schema: JsonSchema  # the output is JSON that follows this schema
     regex: str  # the output matches this regular expression
     grammar: str  # the output follows this GBNF grammar
+    lora: Lora  # LoRA adapters of this call: one, several, or {adapter: factor}; an adapter is a folder or Model.adapter()
 
 
 class ChatOptions(SamplingOptions, total=False):
@@ -55,9 +57,13 @@ class ChatOptions(SamplingOptions, total=False):
     parallel_tool_calls: bool
     chat_template_kwargs: Dict[str, Any]  # further names the chat template asks for: {"enable_thinking": False}
     reasoning_effort: str
+    thinking_budget: int  # tokens of thinking, after which it is closed and the answer begins
+    # False, True: whether to think, for templates that can choose. A number: thinking_budget. A plan of test-time compute:
+    # "vote:8", "mrsa:8x2x2".
+    think: Union[bool, int, str]
 
 
-_SETUP = sorted(set(ChatOptions.__annotations__) - set(SamplingOptions.__annotations__))
+_SETUP = sorted(set(ChatOptions.__annotations__) - set(SamplingOptions.__annotations__) - {"think"})
 _CONSTRAINTS = ("json_schema", "regex", "grammar")
 _REPEATED = ("stop", "dry_sequence_breakers")  # every call of quern_sampling_set adds one
 
@@ -96,7 +102,10 @@ class Sampling:
             if len(given) > 1:
                 raise Error(f"{given[0]} and {given[1]}: the output can follow one of them")
             for name, value in options.items():
-                self._set(name, value)
+                if name == "lora":
+                    self._choose(model, value)
+                else:
+                    self._set(name, value)
         except BaseException:
             self.free()
             raise
@@ -110,6 +119,10 @@ class Sampling:
         for one in many:
             check(library.sampling_set(self.handle, encoded(name, "option"), encoded(_value(name, one), name)))
 
+    def _choose(self, model: Model, lora: Optional[Lora]) -> None:
+        for adapter, factor in scaled(lora) if lora is not None else ():
+            check(library.sampling_adapter(self.handle, model._adapter(adapter)._h, float(factor)))
+
     def free(self) -> None:
         library.sampling_free(self.handle)
 
@@ -117,4 +130,20 @@ class Sampling:
 def split_setup(options: Dict[str, Any]) -> Dict[str, Any]:
     """Takes what concerns the chat template out of the options of a chat."""
     found = {name: options.pop(name) for name in _SETUP if name in options}
+    think = options.pop("think", None)
+    if isinstance(think, bool):
+        found["chat_template_kwargs"] = {**(found.get("chat_template_kwargs") or {}), "enable_thinking": think}
+    elif isinstance(think, int):
+        found["thinking_budget"] = think
+    elif think is not None:
+        raise TypeError(f"think: expected True, False, a number of tokens or a plan, got {type(think).__name__}")
     return {name: value for name, value in found.items() if value is not None}
+
+
+def plan_of(options: Dict[str, Any]) -> Optional[str]:
+    """Takes a plan of test-time compute out of the options of a chat."""
+    think = options.get("think")
+    if not isinstance(think, str):
+        return None
+    del options["think"]
+    return think

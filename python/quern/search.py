@@ -1,16 +1,15 @@
-"""A search index in a folder (BM25, personalized PageRank), and conversation memory with temporal queries."""
+"""A search index in a folder (BM25, personalized PageRank, vectors of an encoder)."""
 
 from __future__ import annotations
 
 import json
-import time
-from datetime import datetime
-from typing import List, NamedTuple, Optional, Union
+from typing import Any, Iterable, List, NamedTuple, Optional, Tuple, Union
 
-from ._library import Handle, check, encoded, library, read_bytes
+from ._arrow import Texts, is_arrow
+from ._library import Handle, check, encoded, joined, library, read_bytes
 from ._shipped import PathLike
 
-Time = Union[datetime, float, int, None]
+_AT_ONCE = 16 << 20  # characters of a table that are one segment of the index
 
 
 class Chunk(NamedTuple):
@@ -25,23 +24,59 @@ class Chunk(NamedTuple):
 
 
 class Index(Handle):
-    """Opens the search index in a folder, or creates one (docs/recall.md)."""
+    """Opens the search index in a folder, or creates one (docs/recall.md).
+
+    encoder: the folder of an encoder for hybrid retrieval, whose vectors are compared too; `format` of its weights as in
+    Encoder. An index remembers its encoder and refuses another."""
 
     _what = "index"
 
-    def __init__(self, folder: PathLike):
+    def __init__(self, folder: PathLike, *, encoder: Optional[PathLike] = None, format: str = "f32"):
         super().__init__(library.index_open(encoded(folder, "folder")), library.index_free)
+        if encoder is not None:
+            try:
+                check(library.index_encoder(self._h, encoded(encoder, "encoder"), encoded(format, "format")))
+            except BaseException:
+                self.close()
+                raise
 
     def put(self, name: str, text: str) -> None:
         """Adds one text under a name, replacing what had it. On disk when it returns: for many texts use add()."""
         with self._lock:
             check(library.index_put(self._h, encoded(name, "name"), encoded(text, "text")))
 
-    def add(self, path: PathLike) -> int:
-        """Brings the index up to date with the text files in and below a path. Returns the number of documents in the
-        index."""
+    def add(self, source: Union[PathLike, Iterable[Tuple[str, str]], Any], *, name: str = "name", text: str = "text") -> int:
+        """Of a path: brings the index up to date with the text files in and below it, and returns the number of documents
+        in the index. Of a table in memory, whose columns `name` and `text` are taken, or of pairs (name, text): adds the
+        texts under their names, replacing what had them, and returns how many there were."""
+        if isinstance(source, str) or hasattr(source, "__fspath__"):
+            with self._lock:
+                return check(library.index_add(self._h, encoded(source, "path")))
+        names: List[str] = []
+        texts: List[str] = []
+        size = count = 0
+        for one_name, one_text in _pairs(source, name, text):
+            names.append(one_name)
+            texts.append(one_text)
+            size += len(one_text)
+            count += 1
+            if size >= _AT_ONCE:
+                self._put_all(names, texts)
+                names, texts, size = [], [], 0
+        self._put_all(names, texts)
+        return count
+
+    def _put_all(self, names: List[str], texts: List[str]) -> None:
+        named, name_ends, n = joined(names, "names")
+        given, ends, _ = joined(texts, "texts")
         with self._lock:
-            return check(library.index_add(self._h, encoded(path, "path")))
+            check(library.index_put_all(self._h, named, name_ends, given, ends, n))
+
+    def delete(self, *names: str) -> int:
+        """Removes what has these names, or lies below folders of these names; its bytes leave the disk. Returns how many
+        documents went. An Error, and nothing removed, if a name is not there."""
+        with self._lock:
+            return check(library.index_remove(self._h, encoded(json.dumps(names), "names")))
 
     def search(self, question: str, k: int = 5) -> List[Chunk]:
         """The k chunks that a question needs, best first."""
@@ -51,41 +86,13 @@ class Index(Handle):
         return [Chunk(j["path"], j["begin"], j["end"], j["score"], j.get("heading", ""), j["text"]) for j in found]
 
 
-class Turn(NamedTuple):
-    """What somebody said."""
-
-    number: int
-    session: int
-    time: str  # in the time zone of the conversation
-    speaker: str
-    text: str
+def _pairs(source: Any, name: str, text: str) -> Iterable[Tuple[str, str]]:
+    if not is_arrow(source):
+        return ((one_name, one_text) for one_name, one_text in source)
+    return _rows(source, name, text)
 
 
-class Memory(Handle):
-    """Opens a memory file and one of its conversations; creates what is missing (docs/memory.md).
-
-    conversation: None is the only one. zone: the time zone of a conversation made now ("Europe/Berlin") [UTC]."""
-
-    _what = "memory"
-
-    def __init__(self, file: PathLike, conversation: Optional[str] = None, *, zone: Optional[str] = None):
-        names = [None if one is None else encoded(one, "name") for one in (conversation, zone)]
-        super().__init__(library.memory_open(encoded(file, "file"), *names), library.memory_free)
-
-    def add(self, speaker: str, text: str, when: Time = None) -> int:
-        """Stores a turn, said at `when` [now]. Returns its number."""
-        with self._lock:
-            return check(library.memory_add(self._h, encoded(speaker, "speaker"), encoded(text, "text"), _unix(when)))
-
-    def ask(self, question: str, when: Time = None) -> List[Turn]:
-        """The turns that answer a question asked at `when` [now]: "What did Ada say last Sunday?"."""
-        with self._lock:
-            asked = encoded(question, "question")
-            said = read_bytes(library.memory_ask, self._h, asked, _unix(when))
-        return [Turn(t["response"], t["session"], t["time"], t["speaker"], t["text"]) for t in json.loads(said)["turns"]]
-
-
-def _unix(when: Time) -> int:
-    if when is None:
-        return int(time.time())
-    return int(when.timestamp() if isinstance(when, datetime) else when)
+def _rows(source: Any, name: str, text: str) -> Iterable[Tuple[str, str]]:
+    with Texts(source, (name, text)) as columns:
+        for names, texts in columns.batches():
+            yield from zip(names, texts)

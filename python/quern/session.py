@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ctypes as c
+import dataclasses
 import json
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Optional, Sequence, Sized, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Generic, Iterable, List, Optional, Sequence, Sized, Type, TypeVar, Union
 
 from ._arrays import Array, as_array, token_buffer
 from ._library import Error, Handle, check, encoded, fail, library, read_text
 from ._shipped import PathLike
 from .results import Generation, Message, Piece, Reply, as_messages, generation_of, reply_of
-from .sampling import ChatOptions, Sampling, SamplingOptions, as_json, split_setup
+from .sampling import ChatOptions, Sampling, SamplingOptions, as_json, plan_of, split_setup
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -24,7 +25,7 @@ _ROOM = 1 << 12  # bytes of text that a step may bring at once; more costs a sec
 
 
 class Stream(Generic[R]):
-    """An iterator over the text of a running generation, and a context manager that ends it early.
+    """An iterator over the text of a running generation, and a context manager that ends it early; both for `async`, too.
 
     Streams of one model run in the same batches, whichever is asked for its next piece (continuous batching)."""
 
@@ -83,6 +84,43 @@ class Stream(Generic[R]):
     def _close_owned(self) -> None:
         if self._owned:
             self._session.close()
+
+    # ---- In asyncio: each forward pass in a thread of the event loop's executor, which others run beside ----
+
+    def __aiter__(self) -> Stream[R]:
+        return self
+
+    async def __anext__(self) -> Piece:
+        import asyncio  # here: it takes longer than the rest of the package
+
+        piece = await asyncio.get_running_loop().run_in_executor(None, next, self, None)
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    def __await__(self) -> Generator[Any, None, R]:
+        """The whole generation: reply = await model.chat("Hello", stream=True)."""
+        return self._whole().__await__()
+
+    async def _whole(self) -> R:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(None, lambda: self.result)
+        except asyncio.CancelledError:
+            self._session.cancel()
+            raise
+
+    async def __aenter__(self) -> Stream[R]:
+        return self
+
+    async def __aexit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        import asyncio
+
+        await asyncio.get_running_loop().run_in_executor(None, self.close)
 
     def __enter__(self) -> Stream[R]:
         return self
@@ -201,7 +239,7 @@ class Session(Handle):
 
     def reply(self, content: Optional[str] = None, **options: Unpack[ChatOptions]) -> Reply:
         """Appends `content` as a message of the user, if given, and the reply of the model. Only what is new is read."""
-        return self._whole(self.stream_reply(content, **options))
+        return self._reply_to(content, dict(options))
 
     def stream_reply(self, content: Optional[str] = None, **options: Unpack[ChatOptions]) -> Stream[Reply]:
         """reply, piece by piece."""
@@ -224,12 +262,32 @@ class Session(Handle):
             self._start(library.session_start, options)
         return Stream(self, Session._generation, owned)
 
+    def _reply_to(self, content: Optional[str], options: Dict[str, Any]) -> Reply:
+        plan = plan_of(options)
+        if plan is None:
+            return self._whole(self._begin_reply(content, options, False))
+        setup = split_setup(options)
+        agreement = c.c_double()
+        with self._lock:
+            self._set_up(setup, content)
+            sampling = Sampling(self._model, options)
+            try:
+                check(library.chat_think(self._h, encoded(plan, "think"), sampling.handle, c.byref(agreement)))
+            finally:
+                sampling.free()
+        return dataclasses.replace(self._reply(), agreement=agreement.value)
+
+    def _set_up(self, setup: Dict[str, Any], content: Optional[str]) -> None:
+        check(library.chat_setup(self._h, encoded(as_json(setup, "tools"), "tools")))
+        if content is not None:
+            check(library.chat_add(self._h, b"user", encoded(content, "content")))
+
     def _begin_reply(self, content: Optional[str], options: Dict[str, Any], owned: bool) -> Stream[Reply]:
+        if plan_of(options) is not None:
+            raise Error("think: a plan has no reply before its end, so that it cannot be streamed: leave out stream=True")
         setup = split_setup(options)
         with self._lock:
-            check(library.chat_setup(self._h, encoded(as_json(setup, "tools"), "tools")))
-            if content is not None:
-                check(library.chat_add(self._h, b"user", encoded(content, "content")))
+            self._set_up(setup, content)
             self._start(library.chat_start, options)
         return Stream(self, Session._reply, owned)
 

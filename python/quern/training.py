@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import ctypes as c
 import json
+import math
 import os
 from typing import Dict, Iterator, Mapping, Sequence, Union
 
 from ._library import Handle, check, encoded, library
-from ._shipped import PathLike
+from ._shipped import MODELS, PathLike
 
 # What an iteration over a run reports of each step; metric() has the others of docs/metrics.md.
 METRICS = ("step", "loss", "lr", "grad_norm", "tokens", "tokens_per_s", "time_s")
+# Of the steps that have them: reinforcement learning, and learning from preferences.
+_OF_REWARDS = ("reward", "solved", "signal", "answer_tokens", "finished", "difficulty", "staleness", "kl", "entropy")
+_OF_PREFERENCES = ("margin", "accuracy", "chosen_reward", "rejected_reward")
 
 
 class Trainer(Handle):
     """The run that a recipe (TOML, docs/training.md) describes. Iterating over it trains: each step gives its metrics.
 
     out: folder of the run. set: fields of the recipe to change, {"phase.0.batch_size": 8}. resume: continue from the
-    newest checkpoint in the folder."""
+    newest checkpoint in the folder. rl: refuse a recipe that has no phase of reinforcement learning."""
 
     _what = "trainer"
 
@@ -29,9 +33,13 @@ class Trainer(Handle):
         out: PathLike,
         set: Union[Mapping[str, object], Sequence[str]] = (),
         resume: bool = False,
+        rl: bool = False,
     ):
         changes = [f"{k}={_toml(v)}" for k, v in set.items()] if isinstance(set, Mapping) else list(set)
-        options = json.dumps({"out": os.fspath(out), "set": changes, "resume": resume})
+        given = {"out": os.fspath(out), "set": changes, "resume": resume, "rl": rl}
+        if MODELS.is_dir():  # a recipe may name a shipped model
+            given["models"] = str(MODELS)
+        options = json.dumps(given)
         super().__init__(
             library.trainer_new(encoded(recipe, "recipe"), encoded(options, "options")), library.trainer_free
         )
@@ -63,7 +71,8 @@ class Trainer(Handle):
 
     def __iter__(self) -> Iterator[Dict[str, float]]:
         while self.step():
-            yield {name: self.metric(name) for name in METRICS}
+            found = {name: self.metric(name) for name in (*METRICS, *_OF_REWARDS, *_OF_PREFERENCES)}
+            yield {name: value for name, value in found.items() if name in METRICS or not math.isnan(value)}
 
     def checkpoint(self) -> None:
         """Saves a checkpoint now, in the folder of the run."""
@@ -85,6 +94,18 @@ def train(
 ) -> Trainer:
     """for step in quern.train("recipe.toml", out="run"): print(step["loss"])"""
     return Trainer(recipe, out=out, set=set, resume=resume)
+
+
+def rl(
+    recipe: PathLike,
+    *,
+    out: PathLike,
+    set: Union[Mapping[str, object], Sequence[str]] = (),
+    resume: bool = False,
+) -> Trainer:
+    """Reinforcement learning by a recipe with `rl` phases (docs/reinforcement-learning.md): for step in quern.rl("rl.toml", out="run"):
+    print(step["reward"]). Each step has the metrics of learning and those of the answers that it learned from."""
+    return Trainer(recipe, out=out, set=set, resume=resume, rl=True)
 
 
 def _toml(value: object) -> str:

@@ -52,8 +52,31 @@ class Remembers(Scratch):
             self.assertEqual([(t.number, t.speaker, t.time) for t in turns], [(ada, "Ada", "2023-05-08 14:00:00")])
             memory.add("Ada", "It is now.")
             self.assertEqual(len(memory.ask("What was said today?")), 1)
+            self.assertTrue(turns.plan)
+            self.assertEqual(turns.notes, [])
+            odd = memory.ask("What did Zoe say about the mill?", monday + datetime.timedelta(days=3))
+            self.assertIsInstance(odd.notes, list)
         with self.assertRaises(quern.Error):
             quern.Memory(self.folder / "other.db", zone="Nowhere/Land")
+
+    def test_turns_are_listed_exported_and_deleted(self):
+        said = [f"Turn {i} of the mill" for i in range(2500)]
+        with quern.Memory(self.folder / "talks.db", "kitchen", zone="Europe/Berlin") as memory:
+            monday = datetime.datetime(2023, 5, 8, 12, tzinfo=datetime.timezone.utc)
+            numbers = [memory.add("Ada", text, monday) for text in said]
+            turns = list(memory.turns())
+            self.assertEqual([(t.number, t.text) for t in turns], list(zip(numbers, said)))
+            self.assertEqual((turns[0].time, turns[0].speaker), ("2023-05-08 14:00:00", "Ada"))
+            self.assertEqual([t.text for t in memory.turns(numbers[2498])], said[2498:])
+            self.assertEqual(memory.delete(turns[0], numbers[5]), 2)
+            self.assertEqual(memory.delete(), 0)
+            self.assertEqual(memory.export(self.folder / "talks.jsonl"), 2498)
+            self.assertEqual([t.text for t in memory.ask("What was said about turn 0?") if t.text == said[0]], [])
+        _command.run(["memory", "import", str(self.folder / "talks.jsonl"), "--db", str(self.folder / "again.db")])
+        with quern.Memory(self.folder / "again.db") as again:
+            left = said[1:5] + said[6:]
+            self.assertEqual([t.text for t in again.turns()], left)
+            self.assertEqual(next(again.turns()).time, "2023-05-08 14:00:00")
 
 
 class Corpora(Scratch):
@@ -81,7 +104,7 @@ class Corpora(Scratch):
             list(corpus.rows(path, on_bad="stop"))
         with self.assertRaises(quern.Error):
             list(corpus.rows(path, text_field="nosuch"))
-        for options in ({"form": "csv"}, {"on_bad": "weep"}):
+        for options in ({"form": "xls"}, {"on_bad": "weep"}):
             with self.assertRaises(quern.Error):
                 corpus.rows(path, **options)
         with self.assertRaises(quern.Error):
@@ -161,6 +184,36 @@ data = [{{ path = "{self.folder}/corpus/tokens" }}]
             self.assertEqual(trained.generate("The mill", max_tokens=4).finish, "length")
         with self.assertRaises(quern.Error):
             quern.train(self.folder / "nosuch.toml", out=self.folder / "run")
+        with self.assertRaisesRegex(quern.Error, "without rewards"):
+            quern.rl(recipe, out=self.folder / "rl")
+
+    def test_learning_from_rewards(self):
+        recipe = self.write(
+            "rl.toml",
+            """name = "gym"
+[model]
+from = "zaya-nano"
+[[phase]]
+steps = 5
+sequence_length = 256
+batch_size = 4
+schedule = { peak = 1e-5 }
+[phase.rl]
+environments = ["arithmetic"]
+group = 2
+max_tokens = 64
+""",
+        )
+        with quern.rl(recipe, out=self.folder / "run", set={"phase.0.steps": 2}) as trainer:
+            steps = list(trainer)
+            trainer.export(self.folder / "trained")
+        self.assertEqual([s["step"] for s in steps], [1, 2])
+        for step in steps:
+            self.assertTrue(0 <= step["reward"] <= 1)
+            self.assertGreater(step["answer_tokens"], 0)
+            self.assertNotIn("margin", step)
+        self.assertTrue((self.folder / "run" / "rollouts.jsonl").stat().st_size > 0)
+        self.assertTrue((self.folder / "trained" / "config.json").exists())
 
 
 class Environments(unittest.TestCase):
