@@ -51,4 +51,5 @@ def python_files(folder):
 def in_sdist(path):
     # Tests of C++ are not built from it; their data is larger than the rest.
     parts = path.relative_to(ROOT).parts
-    return "_native" not in parts and "__pycache__" not in parts and "testdata" not in parts
+    hidden = any(part.startswith(".") for part in parts)  # caches of type checkers
+    return not hidden and not {"_native", "__pycache__", "testdata"} & set(parts)
