@@ -59,7 +59,7 @@ void serve_http(const mcp::Server& server, const McpOptions& o, const ServeOptio
   if (keys.empty() && host != "::1" && !serve::is_loopback_host(host))
     fail("--http {}: an address that other machines reach needs a key: give --api-key-file, or set QUERN_API_KEY",
          o.http);
-  mcp::HttpEndpoint endpoint(server, {.origins = access.app.allow_origins, .api_keys = keys});
+  mcp::HttpEndpoint endpoint(server, {.origins = access.app.live.cors, .api_keys = keys});
   serve::HttpServer http({.host = host, .port = port}, [&](serve::Exchange& e) { endpoint.handle(e); });
   listening = &http;
   std::signal(SIGINT, stop_listening), std::signal(SIGTERM, stop_listening);

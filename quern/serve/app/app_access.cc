@@ -77,8 +77,7 @@ void App::allow_model(const Caller& caller, Json& body) const {
     body.set("model", first == ids.end() ? caller.models[0] : *first);
     return;
   }
-  if (!name->is_string() || may_use(caller, name->as_string()) || may_use(caller, meant(name->as_string())))
-    return;
+  if (!name->is_string() || may_use(caller, name->as_string()) || may_use(caller, meant(name->as_string()))) return;
   ApiError x(403, "permission_error", "model_not_allowed",
              fmt::format("the API key '{}' may not use model '{}'; it may use: {}", caller.user, name->as_string(),
                          fmt::join(caller.models, ", ")));
