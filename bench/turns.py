@@ -7,7 +7,8 @@
 
 Traces, each on a fresh server: turns (two more turns behind a long prompt, one of them after kill -9 and a restart), edit (a few
 tokens in the middle of a prompt are replaced), shared (requests with a common beginning), agent (a transcript that grows by tool
-results, some of which are replaced). Prompts are random token ids, the same for every server; the answer is one token.
+results, some of which are replaced), reasoning (an answer of 64 tokens of which the next prompt keeps none, as chat templates leave
+out what was thought). Prompts are random token ids, the same for every server; other answers are one token.
 """
 import argparse
 import json
@@ -36,7 +37,7 @@ class Ids:
 
 
 def traces(o):
-    """name → requests: (label, prompt) or the word "restart"."""
+    """name → requests: (label, prompt), (label, prompt, tokens of the answer) or the word "restart"."""
     for repeat in range(o.repeat):
         ids = Ids(repeat)
         first = ids(o.long)
@@ -61,6 +62,9 @@ def traces(o):
                 text = before + ids(60) + ids(500)
                 steps.append(("step taken back", text))
         yield "agent", steps
+        ids = Ids(400 + repeat)
+        prompt = ids(o.middle)
+        yield "reasoning", [("cold", prompt), ("answer of 64 tokens", prompt, 64), ("next turn", prompt + ids(220))]
 
 
 def free_port():
@@ -118,8 +122,8 @@ class Quern(Server):
         return [self.o.quern, "serve", self.path, "--port", str(self.port), "--quiet", "--cache-mib", "4096", "--cache-disk",
                 f"{self.disk}:16", *extra]
 
-    def ask(self, ids):
-        seconds, a = self.post("/v1/completions", {"prompt": ids, "max_tokens": 1, "temperature": 0})
+    def ask(self, ids, answer=1):
+        seconds, a = self.post("/v1/completions", {"prompt": ids, "max_tokens": answer, "ignore_eos": True, "temperature": 0})
         usage = a["usage"]
         return seconds, usage["prompt_tokens"] - usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
 
@@ -144,8 +148,9 @@ class LlamaServer(Server):
         return [self.o.llama_server, "-m", self.path, "--port", str(self.port), "-c", str(self.o.long + 2048), "-np", "1",
                 "-t", str(self.o.threads)]
 
-    def ask(self, ids):
-        seconds, a = self.post("/completion", {"prompt": ids, "n_predict": 1, "cache_prompt": True, "temperature": 0})
+    def ask(self, ids, answer=1):
+        seconds, a = self.post("/completion", {"prompt": ids, "n_predict": answer, "ignore_eos": True, "cache_prompt": True,
+                                               "temperature": 0})
         return seconds, a["timings"]["prompt_n"]
 
     def settle(self):
@@ -168,8 +173,8 @@ class Transformers:
         self.model = AutoModelForCausalLM.from_pretrained(self.path, dtype=torch.bfloat16)
         self.cache, self.text = None, []
 
-    def ask(self, ids):
-        common = 0
+    def ask(self, ids, answer=1):
+        common, length = 0, len(ids)
         while common < min(len(ids) - 1, len(self.text)) and ids[common] == self.text[common]:
             common += 1
         begun = time.perf_counter()
@@ -185,9 +190,12 @@ class Transformers:
                 out = self.model(self.torch.tensor([ids[at:min(at + 512, len(ids))]]), past_key_values=self.cache,
                                  use_cache=True, logits_to_keep=1)
                 self.cache = out.past_key_values
-            out.logits[0, -1].argmax().item()
+            token = out.logits[0, -1].argmax().item()
+            for _ in range(answer - 1):
+                token = self.model(self.torch.tensor([[token]]), past_key_values=self.cache, use_cache=True).logits[0, -1].argmax().item()
+                ids = ids + [token]
         self.text = ids
-        return time.perf_counter() - begun, len(ids) - common
+        return time.perf_counter() - begun, max(1, length - common)
 
     def settle(self):
         pass
@@ -212,8 +220,8 @@ def run(make, name, o):
                 server.kill()
                 server.start()
                 continue
-            label, prompt = what
-            seconds, read = server.ask(prompt)
+            label, prompt, *answer = what
+            seconds, read = server.ask(prompt, *answer)
             rows.setdefault((trace, label), []).append((seconds, read, len(prompt)))
             print(f"{name} {server.name} {trace}, {label}: {len(prompt)} tokens, {read} read, {seconds:.3f} s", file=sys.stderr)
         server.stop()
@@ -240,7 +248,7 @@ def main():
     p.add_argument("--repeat", type=int, default=1)
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     p.add_argument("--exact", action="store_true", help="quern serve --exact")
-    p.add_argument("--only", choices=["turns", "edit", "shared", "agent"])
+    p.add_argument("--only", choices=["turns", "edit", "shared", "agent", "reasoning"])
     p.add_argument("--scratch", help="folder for the cache on disk")
     p.add_argument("--json", metavar="FILE")
     o = p.parse_args()

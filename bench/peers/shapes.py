@@ -2,6 +2,9 @@
 that a head weighs as much beside its layers as it does in the whole model. Weights are random, made by transformers
 from the configuration, and every engine gets the same ones: `write` leaves a Hugging Face folder, `write_gguf` the
 same in GGUF.
+
+    shapes.py FOLDER FILE    write a Llama folder of `quern new` as GGUF
+    shapes.py FILE           write a small hybrid of llama.cpp, the nearest to Zamba2, with random weights
 """
 import json
 import pathlib
@@ -46,6 +49,9 @@ SHAPES = {
 # with a gated feed-forward. Quern has no such model; the two are compared by bytes touched a second.
 GRANITE_H = dict(layers=8, attention={5}, width=2048, ffn=8192, heads=32, kv=8, ssm_heads=64, ssm_head=64, ssm_state=128,
                  ssm_conv=4, vocab=64 * round(100352 * 8 / 40 / 64))
+# The same beside `quern new --family zamba2 --size tiny`, for bench/turns.py.
+GRANITE_H_TINY = dict(layers=6, attention={1, 3, 5}, width=128, ffn=512, heads=4, kv=4, ssm_heads=8, ssm_head=32, ssm_state=32,
+                      ssm_conv=4, vocab=512)
 
 
 def configuration(name):
@@ -130,7 +136,7 @@ def write_gguf(folder, path):
     w.add_head_count(c["num_attention_heads"])
     w.add_head_count_kv(c["num_key_value_heads"])
     w.add_rope_dimension_count(c["head_dim"])
-    w.add_rope_freq_base(c["rope_parameters"]["rope_theta"])
+    w.add_rope_freq_base(c.get("rope_parameters", c)["rope_theta"])
     w.add_layer_norm_rms_eps(c["rms_norm_eps"])
     w.add_tokenizer_model("no_vocab")
     bf16, f32 = gguf.GGMLQuantizationType.BF16, gguf.GGMLQuantizationType.F32
@@ -148,11 +154,11 @@ def write_gguf(folder, path):
     w.close()
 
 
-def write_granite_h(path):
+def write_granite_h(path, shape=GRANITE_H):
     """Random weights straight into GGUF: matrices Q8_0, the rest F32."""
     import gguf
     import numpy
-    g, rng, kinds = GRANITE_H, numpy.random.default_rng(SEED), gguf.GGMLQuantizationType
+    g, rng, kinds = shape, numpy.random.default_rng(SEED), gguf.GGMLQuantizationType
     inner = g["ssm_heads"] * g["ssm_head"]
     conv = inner + 2 * g["ssm_state"]
     w = gguf.GGUFWriter(path, "granitehybrid")
@@ -194,7 +200,8 @@ def write_granite_h(path):
         matrix(b + "ffn_up.weight", g["ffn"], g["width"])
         matrix(b + "ffn_down.weight", g["width"], g["ffn"])
         if i in g["attention"]:
-            for part, rows in (("q", g["width"]), ("k", g["kv"] * 64), ("v", g["kv"] * 64), ("output", g["width"])):
+            kv = g["kv"] * g["width"] // g["heads"]
+            for part, rows in (("q", g["width"]), ("k", kv), ("v", kv), ("output", g["width"])):
                 matrix(f"{b}attn_{part}.weight", rows, g["width"])
             continue
         matrix(b + "ssm_in.weight", inner + conv + g["ssm_heads"], g["width"])
@@ -217,3 +224,13 @@ def granite_h_state_bytes():
     inner = g["ssm_heads"] * g["ssm_head"]
     one = inner * g["ssm_state"] + (g["ssm_conv"] - 1) * (inner + 2 * g["ssm_state"])
     return 2 * 4 * one * (g["layers"] - len(g["attention"]))
+
+
+if __name__ == "__main__":
+    import sys
+    if len(sys.argv) == 3:
+        write_gguf(*sys.argv[1:])
+    elif len(sys.argv) == 2:
+        write_granite_h(sys.argv[1], GRANITE_H_TINY)
+    else:
+        sys.exit(__doc__)
