@@ -107,10 +107,10 @@ TEST_F(WeightFiles, AreFoundInOrder) {
   put("kinds.pt", "optimizer.pt");
   put("kinds.pt", "rng_state_0.pth");
   EXPECT_EQ(weights_of(folder_).filename(), "weights.pt");
-  EXPECT_EQ(TensorFolder(folder_).names().size(), 22u);
+  EXPECT_EQ(TensorFolder(folder_).names().size(), 23u);
   put("kinds.pt", "other.pth");
   EXPECT_NE(refusal().find("other.pth and weights.pt could both be the weights"), std::string::npos) << refusal();
-  EXPECT_EQ(TensorFolder(folder_ / "other.pth").names().size(), 22u);
+  EXPECT_EQ(TensorFolder(folder_ / "other.pth").names().size(), 23u);
   put("kinds.bin", "pytorch_model.bin");
   EXPECT_EQ(weights_of(folder_).filename(), "pytorch_model.bin");
   EXPECT_EQ(ignored_weights(folder_), "");
