@@ -42,8 +42,12 @@ TEST(TorchFile, EveryFormHoldsTheTensorsOfItsTwin) {
 
 TEST(TorchFile, TypesAreNamedAsTheyAreStored) {
   const TorchFile file(kGoldens / "kinds.bin");
-  for (const auto& [name, type] : {std::pair{"f64", "f64"}, {"bf16", "bf16"}, {"int16", "i16"}, {"bool", "bool"},
-                                   {"f8", "f8e4m3"}, {"uint8", "u8"}})
+  for (const auto& [name, type] : {std::pair{"f64", "f64"},
+                                   {"bf16", "bf16"},
+                                   {"int16", "i16"},
+                                   {"bool", "bool"},
+                                   {"f8", "f8e4m3"},
+                                   {"uint8", "u8"}})
     EXPECT_EQ(file.entries().at(name).type, type);
 }
 

@@ -81,8 +81,13 @@ void check_size(const StorageId& id, uint64_t bytes, const std::string& where) {
          id.type.name, bytes);
 }
 
-std::string_view content(std::span<const std::byte> bytes, const ZipEntry& e) {
-  return {reinterpret_cast<const char*>(bytes.data()) + e.begin, e.size};
+// The bytes of an entry that torch.save would have stored as they are.
+const ZipEntry& stored(const ZipEntry& e, const std::string& name, const std::string& where) {
+  if (e.compressed)
+    fail(
+        "{}, zip entry '{}': is compressed, which torch.save never does: unpack the file and store it with zip -0 -r",
+        where, printable(name));
+  return e;
 }
 
 TorchObject read_zip(std::span<const std::byte> bytes, const std::string& where) {
@@ -103,16 +108,18 @@ TorchObject read_zip(std::span<const std::byte> bytes, const std::string& where)
         "…)",
         where);
   if (const auto order = entries.find(folder + "byteorder"); order != entries.end())
-    if (const std::string_view said = content(bytes, order->second); said != "little")
-      fail("{}: byte order '{}' is not supported, expected little", where, printable(said));
-  const ZipEntry e = entries.at(*main);
+    if (const ZipEntry& e = stored(order->second, order->first, where);
+        std::string_view(reinterpret_cast<const char*>(bytes.data()) + e.begin, e.size) != "little")
+      fail("{}: the numbers are not little-endian, which is not supported", where);
+  const ZipEntry& e = stored(entries.at(*main), *main, where);
   Pickle pickle(bytes.subspan(e.begin, e.size), where + ", data.pkl", kGlobals);
   auto storage = [entries = std::move(entries), folder, where](const Pickle& p, Value v) {
     const StorageId id = storage_id(p, v, where);
     const auto entry = entries.find(folder + "data/" + id.key);
     if (entry == entries.end()) fail("{}, storage '{}': is missing (truncated?)", where, printable(id.key));
-    check_size(id, entry->second.size, where);
-    return TorchStorage{id.type, entry->second.begin, id.count};
+    const ZipEntry& e = stored(entry->second, entry->first, where);
+    check_size(id, e.size, where);
+    return TorchStorage{id.type, e.begin, id.count};
   };
   return {std::move(pickle), std::move(storage)};
 }
@@ -153,7 +160,7 @@ class OldForm {
       const std::string key(keys.text(v));
       const auto id = named.find(key);
       if (id == named.end()) fail("{}, storage '{}': no tensor has it", where_, printable(key));
-      if (!begins.emplace(key, stored(id->second)).second)
+      if (!begins.emplace(key, next_storage(id->second)).second)
         fail("{}, storage '{}': given twice", where_, printable(key));
     }
     auto storage = [begins = std::move(begins), where = where_](const Pickle& p, Value v) {
@@ -172,7 +179,7 @@ class OldForm {
     return p;
   }
   // Where the bytes of the next storage begin.
-  size_t stored(const StorageId& id) {
+  size_t next_storage(const StorageId& id) {
     int64_t count = 0;
     if (bytes_.size() - at_ < sizeof count) fail("{}, storage '{}': is truncated", where_, printable(id.key));
     std::memcpy(&count, bytes_.data() + at_, sizeof count);

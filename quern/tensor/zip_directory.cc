@@ -91,9 +91,7 @@ class ZipReader {
   std::pair<size_t, ZipEntry> located(uint64_t at, const std::string& name, Range extra) const {
     const std::string what = fmt::format("{}, zip entry '{}'", where_, printable(name));
     if ((number<uint16_t>(at + 8) & 1) != 0) fail("{}: is encrypted", what);
-    if (const auto method = number<uint16_t>(at + 10); method != 0)
-      fail("{}: is compressed (method {}); torch.save stores its entries. Unpack and store it: zip -0 -r", what,
-           method);
+    const bool compressed = number<uint16_t>(at + 10) != 0;
     uint64_t stored = number<uint32_t>(at + 20), size = number<uint32_t>(at + 24), local = number<uint32_t>(at + 42);
     Range wide = wide_fields(extra, what);
     for (uint64_t* field : {&size, &stored, &local}) {
@@ -102,14 +100,15 @@ class ZipReader {
       *field = number<uint64_t>(wide.at);
       wide.at += 8, wide.size -= 8;
     }
-    if (stored != size) fail("{}: {} bytes stored, {} expected", what, stored, size);
+    if (!compressed && stored != size) fail("{}: {} bytes stored, {} expected", what, stored, size);
     if (begin_ < kLocalBytes || local > begin_ - kLocalBytes || number<uint32_t>(local) != kLocal)
       fail("{}: no entry begins at byte {}", what, local);
     const uint64_t names = number<uint16_t>(local + 26), header = kLocalBytes + names + number<uint16_t>(local + 28);
-    if (header > begin_ - local || size > begin_ - local - header)
-      fail("{}: {} bytes at {} are outside the file (truncated?)", what, size, local + header);
+    if (header > begin_ - local || stored > begin_ - local - header)
+      fail("{}: {} bytes at {} are outside the file (truncated?)", what, stored, local + header);
     if (text(local + kLocalBytes, names) != name) fail("{}: is called otherwise where it is stored", what);
-    return {static_cast<size_t>(local), {static_cast<size_t>(local + header), static_cast<size_t>(size)}};
+    return {static_cast<size_t>(local),
+            {static_cast<size_t>(local + header), static_cast<size_t>(stored), compressed}};
   }
   // The zip64 field (1) of the extra fields.
   Range wide_fields(Range extra, const std::string& what) const {
