@@ -50,8 +50,8 @@ std::string mutated(std::string s, const std::string& other, Rng& random) {
 }
 
 TorchFile opened(const std::string& content) {
-  const auto owner = std::make_shared<std::vector<std::byte>>(content.size());
-  std::memcpy(owner->data(), content.data(), content.size());
+  const auto* begin = reinterpret_cast<const std::byte*>(content.data());
+  const auto owner = std::make_shared<const std::vector<std::byte>>(begin, begin + content.size());
   return TorchFile("mutant.bin", *owner, owner);
 }
 

@@ -1,9 +1,11 @@
-// Test helper: zip archives in memory, also wrong ones, and files of torch.save made of them.
+// Test helper: zip archives in memory, also wrong ones, and tensors as torch.save writes them.
 #pragma once
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "quern/tensor/safetensors.h"
 
 namespace quern {
 
@@ -60,5 +62,30 @@ struct ZipForTests {
            le(wide ? none : static_cast<uint32_t>(begin)) + le(static_cast<uint16_t>(comment.size())) + comment;
   }
 };
+
+// A state dict of f32 and bf16 tensors in the form that torch.save writes.
+inline std::string torch_file_for_tests(const NamedTensors& tensors) {
+  const auto text = [](const std::string& t) { return "X" + ZipForTests::le(static_cast<uint32_t>(t.size())) + t; };
+  const auto number = [](int64_t n) { return "J" + ZipForTests::le(static_cast<int32_t>(n)); };
+  const auto tuple = [&](const Shape& s) {
+    std::string all = "(";
+    for (int64_t n : s) all += number(n);
+    return all + "t";
+  };
+  ZipForTests zip{.entries = {{"weights/data.pkl", ""}}};
+  std::string pickle = "\x80\x02}(";
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto& [name, tensor] = tensors[i];
+    const Tensor t = tensor.contiguous_copy_if_needed();
+    const std::string key = fmt::format("{}", i), type = t.dtype() == DType::f32 ? "Float" : "BFloat16";
+    pickle += text(name) + "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + type +
+              "Storage\n" + text(key) + text("cpu") + number(t.size()) + "tQ" + number(0) + tuple(t.shape()) +
+              tuple(t.strides()) + "\x89}tR";
+    zip.entries.push_back(
+        {"weights/data/" + key, {static_cast<const char*>(t.raw()), static_cast<size_t>(t.bytes())}});
+  }
+  zip.entries[0].content = pickle + "u.";
+  return zip.bytes();
+}
 
 }  // namespace quern
