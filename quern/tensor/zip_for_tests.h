@@ -72,7 +72,7 @@ inline std::string torch_file_for_tests(const NamedTensors& tensors) {
     for (int64_t n : s) all += number(n);
     return all + "t";
   };
-  ZipForTests zip{.entries = {{"weights/data.pkl", ""}}};
+  ZipForTests zip{.entries = {{"weights/data.pkl", ""}, {"weights/version", "3\n"}}};
   std::string pickle = "\x80\x02}(";
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto& [name, tensor] = tensors[i];
