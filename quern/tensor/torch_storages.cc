@@ -85,7 +85,8 @@ void check_size(const StorageId& id, uint64_t bytes, const std::string& where) {
 const ZipEntry& stored(const ZipEntry& e, const std::string& name, const std::string& where) {
   if (e.compressed)
     fail(
-        "{}, zip entry '{}': is compressed, which torch.save never does: unpack the file and store it with zip -0 -r",
+        "{}, zip entry '{}': is compressed, which torch.save never does: extract the file and store it with zip -0 "
+        "-r",
         where, printable(name));
   return e;
 }
