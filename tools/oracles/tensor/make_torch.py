@@ -5,6 +5,7 @@
 
 kinds.*       every element type, views with offsets and strides, shared storages, parameters, empty tensors; the form of
               today (.bin), that before PyTorch 1.6 (-old.bin), protocol 4 (.pt); kinds.safetensors holds the values
+f8.*          a storage of bytes with an element type, which PyTorch cannot read back from the old form
 wrapped.*     a training checkpoint with its state dict under "state_dict"
 model/        a llama of one layer whose embedding and head share a storage: one file, two shards, and safetensors
 adapter/      a PEFT adapter as adapter_model.bin, of tests/goldens/adapters/qwen2
@@ -33,7 +34,6 @@ def kinds():
     for name in ("int64", "int32", "int16", "int8"):
         s[name] = whole.to(getattr(torch, name))
     s["uint8"], s["bool"] = (whole + 100).to(torch.uint8), whole > 0
-    s["f8"] = x.to(torch.float8_e4m3fn)
     s["scalar"], s["empty"] = torch.tensor(2.5), torch.zeros(0, 3)
     s["transposed"], s["rows"], s["columns"] = x.t(), x[1:3], x[:, 1:5:2]
     s["permuted"] = torch.arange(24, dtype=torch.float32).reshape(2, 3, 4).permute(2, 0, 1)
@@ -104,6 +104,9 @@ def main():
     torch.save(s, OUT / "kinds-old.bin", _use_new_zipfile_serialization=False)
     torch.save(s, OUT / "kinds.pt", pickle_protocol=4)
     save_file(contiguous(s), OUT / "kinds.safetensors")
+    f8 = {"f8": s["f32"].to(torch.float8_e4m3fn)}
+    torch.save(f8, OUT / "f8.bin")
+    save_file(f8, OUT / "f8.safetensors")
     layer = torch.nn.Linear(3, 2)
     torch.nn.init.normal_(layer.weight, generator=torch.Generator().manual_seed(1))
     torch.nn.init.zeros_(layer.bias)
