@@ -33,7 +33,7 @@ def arrays(path):
         import torch
 
         state = torch.load(path, weights_only=True)
-        return {name: t.detach().double().numpy() for name, t in state.items()}
+        return {name: t.detach().double().numpy() for name, t in state.items() if isinstance(t, torch.Tensor)}
     return None
 
 
