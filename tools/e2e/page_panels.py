@@ -52,6 +52,7 @@ CACHE = """(async () => { const real = window.fetch, node = (begin, where, bytes
 def steps(b, home):
     formats(b)
     thinking(b)
+    adapters(b)
     server(b)
     knowledge(b)
     if b.run("!!defaults.runs"):
@@ -125,6 +126,17 @@ def thinking(b):
     check("a thinking can be ended by its request's id", run("ended.join()") == "POST v1/requests/chatcmpl-7/end_thinking" and run("lastOf(current).reasoning") == "Let me see. ")
     check("and the button goes with it", run("$('answerNow').hidden"))
     run("freshChat()")
+
+
+def adapters(b):
+    run, check = b.run, b.check
+    run("adapterList = ['poet', 'judge'].map(id => ({ id, parent: $('model').value, loaded: true })), showAdapters(), $('adapter1').checked = true, $('scale1').value = '0.5'")
+    b.click("#settings")
+    b.wait("the settings", "$('settingsBox').open")
+    check("a choice of adapters outlives the opening of the settings", run("JSON.stringify(chosenAdapters())") == '[{"id":"judge","scale":0.5}]')
+    b.key("Escape")
+    run("loadModels()")
+    check("adapters that the server no longer has are not sent", run("chosenAdapters()") is None)
 
 
 def server(b):

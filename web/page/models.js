@@ -52,7 +52,7 @@ let counting = 0;
 function countDraft() {
   clearTimeout(counting);
   const text = withFiles({ content: $("ask").value, attachments });
-  if (text.length < 24) return void ($("draft").textContent = "");
+  if (text.length < 24 || limited) return void ($("draft").textContent = "");
   counting = setTimeout(async () => {
     try {
       const n = await askJson("tokenize", { model: $("model").value, prompt: text });
