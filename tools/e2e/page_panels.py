@@ -45,7 +45,7 @@ REFUSED = """(async () => { const real = window.fetch; window.asked = [], $('key
 
 # The answer of a server that shows the tree of its cache.
 CACHE = """(async () => { const real = window.fetch, node = (begin, where, bytes, hits, age, children) => ({ begin, tokens: 48, where, memory_bytes: bytes, disk_bytes: bytes, hits, age_seconds: age, children });
-  window.fetch = async () => new Response(JSON.stringify({ models: [{ model: 'm', memory_bytes: 1 << 20, memory_budget_bytes: 1 << 30, disk: { bytes: 1 << 20, budget_bytes: 1 << 30 }, omitted_nodes: 0, trees: [{ adapter: null, children: [node(0, 'both', 32768, 3, 4, [node(48, 'disk', 16384, 1, 9, [])])] }] }] }));
+  window.fetch = async () => new Response(JSON.stringify({ models: [{ model: 'm', memory_bytes: 1 << 20, memory_budget_bytes: 1 << 30, disk: { bytes: 1 << 20, budget_bytes: 1 << 30 }, omitted_nodes: 0, trees: [{ adapter: null, children: [node(0, 'both', 32768, 3, 4, [node(48, 'disk', 16384, 1, 9, [node(96, 'disk', 1, 0, 9, []), node(96, 'disk', 1, 0, 9, [])])])] }] }] }));
   await drawCache(); window.fetch = real; })()"""
 
 
@@ -152,7 +152,8 @@ def server(b):
     run(REFUSED)
     check("a key that may see no texts sees the tree without them, and asks once", run("asked.join()") == "v1/cache?text=true,v1/cache,v1/cache" and run("$('cacheBody').textContent") == "No model is loaded.")
     run(CACHE)
-    check("a tree of prefixes is shown, with what is on disk", run("[...document.querySelectorAll('#cacheBody li')].map(e => e.firstChild.textContent).join('|')") == "tokens 0 to 48 · in memory and on disk · 64 KiB · 3 hits · used 4 s ago|tokens 48 to 96 · on disk · 32 KiB · 1 hit · used 9 s ago")
+    check("a tree of prefixes is shown, with what is on disk", run("[...document.querySelectorAll('#cacheBody li > div')].map(e => e.textContent).slice(0, 2).join('|')") == "tokens 0 to 48 · in memory and on disk · 64 KiB · 3 hits · used 4 s ago|tokens 48 to 96 · on disk · 32 KiB · 1 hit · used 9 s ago")
+    check("it is indented where prefixes part, and nowhere else", run("[...document.querySelectorAll('#cacheBody li')].map(e => [...e.children].map(c => c.tagName === 'DIV' ? 1 : c.children.length).join('')).join(' ')") == "112 1 1")
     run("fetch('v1/completions', { method: 'POST', body: JSON.stringify({ prompt: 'A long story: ', max_tokens: 3000, ignore_eos: true, timeout: 4 }) }).then(r => r.text()).then(() => { window.done = true; }); 1")
     b.wait("the running request", "/decode/.test($('slotsBody').textContent)", 6)
     check("a running request is listed with its state", run("/zaya-nano/.test($('slotsBody').textContent)"))

@@ -66,8 +66,15 @@ async function drawCache() {
     m.omitted_nodes ? make("p", { class: "hint", textContent: `${plural(m.omitted_nodes, "more prefix").replace(/xs$/, "xes")}` }) : null)));
 }
 const cacheFacts = n => [`tokens ${n.begin} to ${n.begin + n.tokens}`, { both: "in memory and on disk", memory: "in memory", disk: "on disk" }[n.where] || "", size(n.memory_bytes + n.disk_bytes), plural(n.hits, "hit"), `used ${Math.round(n.age_seconds)} s ago`].filter(Boolean).join(" · ");
+// Indented where prefixes part: a chain without a branch, such as the turns of one chat, is one item.
 function cacheTree(nodes, depth) {
-  return make("ul", { class: "tree" }, ...nodes.map(n => make("li", {}, n.preview ? make("code", { textContent: n.preview.slice(0, 120) + " " }) : null, make("span", { class: "hint", textContent: cacheFacts(n) }), n.children.length && depth < 12 ? cacheTree(n.children, depth + 1) : null)));
+  const part = n => make("div", {}, n.preview ? make("code", { textContent: n.preview.slice(0, 120) + " " }) : null, make("span", { class: "hint", textContent: cacheFacts(n) }));
+  return make("ul", { class: "tree" }, ...nodes.map(n => {
+    const chain = [n];
+    while (chain[chain.length - 1].children.length === 1) chain.push(chain[chain.length - 1].children[0]);
+    const parting = chain[chain.length - 1].children;
+    return make("li", {}, ...chain.map(part), !parting.length ? null : depth < 100 ? cacheTree(parting, depth + 1) : make("span", { class: "hint", textContent: "…" }));
+  }));
 }
 let watching = 0;
 async function showStatus() {
