@@ -145,7 +145,10 @@ int64_t quern_memory_turns(quern_memory* memory, int64_t first, int64_t limit, c
 int64_t quern_memory_forget(quern_memory* memory, const int64_t* turns, int64_t n) {
   return guarded(int64_t{-1}, [&] {
     std::vector<int32_t> which;
-    for (const int64_t turn : required(turns, n, "turns")) which.push_back(static_cast<int32_t>(turn));
+    for (const int64_t turn : required(turns, n, "turns")) {
+      if (turn < 0 || turn > INT32_MAX) quern::fail("turn {}: expected the number of a turn", turn);
+      which.push_back(static_cast<int32_t>(turn));
+    }
     return required(memory, "memory").memory.forget(which);
   });
 }

@@ -108,6 +108,9 @@ TEST_F(WithKeys, PlacesAreGivenBackAlsoByClientsThatHangUp) {
                        body.size(), body));
     eventually("it runs", [&] { return model_->host->counts().running == 1; });
     refused(chat("sk-of-ci-"), 429, "rate_limit_exceeded");
+    const char* key = "Authorization: Bearer sk-of-ci-\r\n";  // ending a thinking takes no place
+    refused(http(port(), "POST", "/v1/requests/req-0/end_thinking", {}, key), 404, "req-0");
+    refused(http(port(), "POST", "/v1/requests/req-0/end_thinking"), 401, "invalid_api_key");
     c.hang_up();
   }
   eventually("its place is free", [&] { return chat("sk-of-ci-").status == 200; });

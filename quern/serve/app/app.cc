@@ -131,9 +131,11 @@ void App::dispatch(Exchange& e) {
   }
   if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
   if (found->open) return (this->*found->serve)(e);
-  refuse_when_busy(e);
+  // What shortens a running request is let in beside it: at every limit, and while the server stops.
+  const bool shortens = found->serve == &App::end_thinking;
+  if (!shortens) refuse_when_busy(e);
   admission_.identify(e);
-  if (method == "GET") return (this->*found->serve)(e);
+  if (method == "GET" || shortens) return (this->*found->serve)(e);
   const Working counted(working_);
   refuse_when_stopping(e);
   const Admission::Pass pass = admission_.admit(e);
