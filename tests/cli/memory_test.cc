@@ -138,7 +138,7 @@ TEST(CliMemory, MistakesAreNamed) {
   r = shell(
       fmt::format("quern memory ask --db {} --now '2024-03-14 15:20' --json 'What did we discuss on February 31st?'",
                   d / "m.db"));
-  ASSERT_EQ(r.code, 0) << r.err;
+  ASSERT_EQ(r.code, 1) << r.err;  // nothing was found
   EXPECT_TRUE(Json::parse(r.out).at("responses").as_array().empty());
   EXPECT_NE(r.out.find("there is no such date"), std::string::npos) << r.out;
   write_file(d / "tmd.json", R"({"session_1": [{"speaker": "A", "text": "x", "date_time": "yesterday"}]})");

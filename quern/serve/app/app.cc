@@ -99,10 +99,10 @@ void App::handle(Exchange& e) {
   --running_;
   measure(e, e.request().path, watch.seconds());
   const auto route =
-      std::find_if(routes().begin(), routes().end(), [&](const Route& r) { return matches(r, e.request().path); });
+      std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& r) { return matches(r, e.request().path); });
   {
     std::lock_guard lock(mutex_);
-    ++answered_[{route != routes().end() ? route->path : "other", e.status()}];
+    ++answered_[{route != kRoutes.end() ? route->path : "other", e.status()}];
   }
   if (!o_.log) return;
   Json j = Json::object();
@@ -119,7 +119,7 @@ void App::dispatch(Exchange& e) {
   const std::string method = r.method == "HEAD" ? "GET" : r.method;
   const Route* found = nullptr;
   std::string other;
-  for (const Route& route : routes()) {
+  for (const Route& route : kRoutes) {
     if (!matches(route, r.path)) continue;
     if (method == route.method) found = &route;
     other += (other.empty() ? "" : ", ") + std::string(route.method);

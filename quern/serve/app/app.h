@@ -64,7 +64,7 @@ class App {
     const char* about = nullptr;  // for the OpenAPI document (quern/serve/describe)
     bool open = false;            // without a key
   };
-  static const std::vector<Route>& routes();
+  static const std::vector<Route> kRoutes;
   static Json openapi_json(const AppOptions& options);
 
  private:

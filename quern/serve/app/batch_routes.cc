@@ -63,7 +63,7 @@ BatchRunner& App::batch_runner() {
 void App::serve_inside(Exchange& e) {
   e.caller.user = "batch", e.caller.lowest_priority = kBatchPriority;
   try {
-    for (const Route& r : routes())
+    for (const Route& r : kRoutes)
       if (r.method == e.request().method && matches(r, e.request().path)) return (this->*r.serve)(e);
   } catch (const ApiError& x) {
     if (e.status() == 0) e.answer(x.status, "application/json", error_json(x).dump());
