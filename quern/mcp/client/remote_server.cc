@@ -119,9 +119,10 @@ std::shared_ptr<Connection> RemoteServer::connect() {
   } catch (const ClientError& e) {
     failed(e.what());
     throw;
-  } catch (const Error& e) {
-    failed(config_.without_secrets(e.what()));
-    throw;
+  } catch (const Error& e) {  // it refuses the handshake: no answer to what the caller asks
+    const std::string why = config_.without_secrets(e.what());
+    failed(why);
+    broken(why);
   }
 }
 
