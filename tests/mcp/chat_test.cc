@@ -177,7 +177,8 @@ TEST_F(McpChat, ACallThatIsCutOffEndsTheStreamInOrder) {
 }
 
 TEST_F(McpChat, EveryRoundCountsForTheKey) {
-  std::ofstream(folder_ / "keys.toml") << "[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\nmax_tokens = 150\n";
+  std::ofstream(folder_ / "keys.toml")
+      << "[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\ntokens_per_minute = 1000000\n";
   serve::AppOptions options;
   options.keys_file = folder_ / "keys.toml";
   begin(std::move(options));
