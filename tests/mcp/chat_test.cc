@@ -1,8 +1,11 @@
 // Tools of MCP servers in chats: rounds, permissions, what goes back to the client, streams, endpoints, foreign pages.
+#include <fstream>
 #include <set>
 
+#include "quern/serve/api/mcp_api.h"
 #include "quern/serve/api/mcp_chat.h"
 #include "quern/serve/http/memory_exchange.h"
+#include "quern/serve/wire/api_error.h"
 #include "tests/cli/shell.h"
 #include "tests/mcp/script_server.h"
 #include "tests/serve/serving.h"
@@ -155,6 +158,43 @@ TEST_F(McpChat, StreamsTellWhatHappens) {
   EXPECT_EQ(back.calls.as_array()[0].at("index"), Json(0));
   EXPECT_TRUE(back.usage.is_null()) << "it was not asked for";
   EXPECT_EQ(back.events.back().at("pending").as_array().size(), 1u);
+}
+
+TEST_F(McpChat, ACallThatIsCutOffEndsTheStreamInOrder) {
+  begin();
+  for (int tokens = 5; tokens < 120; tokens += 5) {
+    const SeenStream s =
+        seen(post(kChat, asking(R"({"allow": ["*"], "max_rounds": 1})",
+                                fmt::format(R"(, "stream": true, "max_completion_tokens": {})", tokens)))
+                 .body);
+    EXPECT_TRUE(s.done) << tokens;
+    EXPECT_FALSE(s.finish.empty()) << tokens;
+    ASSERT_FALSE(s.events.empty()) << tokens;
+    EXPECT_EQ(s.events.back().at("event"), Json("done")) << tokens;
+    for (const Json& call : s.events.back().at("calls").as_array())
+      EXPECT_EQ(call.at("text"), Json(said(call.at("arguments")))) << "only whole calls ran: " << tokens;
+  }
+}
+
+TEST_F(McpChat, EveryRoundCountsForTheKey) {
+  std::ofstream(folder_ / "keys.toml")
+      << "[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\ntokens_per_minute = 1000000\n";
+  serve::AppOptions options;
+  options.keys_file = folder_ / "keys.toml";
+  begin(std::move(options));
+  const char* key = "Authorization: Bearer sk-of-ci-\r\n";
+  const Json j = ok(post(kChat, asking(R"({"allow": ["*"], "max_rounds": 2})"), key));
+  ASSERT_GE(j.at("x_mcp").at("rounds").as_int(), 1);
+  const Json used = ok(http(port(), "GET", "/v1/usage", {}, key)).at("data").as_array()[0].at("since_start");
+  EXPECT_EQ(used.at("prompt_tokens"), j.at("usage").at("prompt_tokens"));
+  EXPECT_EQ(used.at("completion_tokens"), j.at("usage").at("completion_tokens"));
+}
+
+TEST_F(McpChat, ACallEndsWithItsClient) {
+  const mcp::Servers servers({script_server(folder_ / "", "notes")}, "0");
+  EXPECT_THROW(
+      serve::mcp_call_json(servers, Json::parse(R"({"server": "notes", "tool": "silent"})"), [] { return true; }),
+      serve::ApiError);
 }
 
 TEST_F(McpChat, ARefusedCallIsToldToTheModel) {

@@ -13,7 +13,11 @@ void each_turn_line(Memory& m, int32_t first, int64_t limit, const std::function
   auto row = static_cast<size_t>(std::ranges::lower_bound(t.response, first) - t.response.begin());
   if (limit < 1 || row >= t.response.size()) return;
   const size_t last = std::min(t.response.size() - row, static_cast<size_t>(limit)) + row - 1;
-  m.store().each_turn(m.info().id, t.response[row], t.response[last], [&](int64_t, std::string_view text) {
+  m.store().each_turn(m.info().id, t.response[row], t.response[last], [&](int64_t id, std::string_view text) {
+    size_t at = row;
+    while (at <= last && t.id[at] != id) ++at;  // another process may have deleted turns since the table was read
+    if (at > last) return;
+    row = at;
     const int32_t o = std::abs(t.offset[row]);
     Json j = Json::object();
     j.set("speaker", m.speakers()[static_cast<size_t>(t.speaker[row])]), j.set("text", text);
