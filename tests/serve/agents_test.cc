@@ -110,25 +110,6 @@ TEST_F(Agents, EndTheThinkingOfARunningRequest) {
   refused(http(port(), "POST", "/v1/requests/req-0/stop"), 404, "end_thinking");
 }
 
-TEST_F(Agents, AKeyEndsTheThinkingOfItsOwnRequests) {
-  script_ = {{"think", "<think>\n" + std::string(80'000, '.') + "\n</think>\n\nDone."}};
-  serve::AppOptions options;
-  options.api_keys = {"one", "two"};
-  start(options);
-  RawClient c(port());
-  const std::string body = R"({"messages": [{"role": "user", "content": "think"}], "stream": true})";
-  ASSERT_TRUE(
-      c.send(fmt::format("POST {} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer one\r\nconnection: close\r\n"
-                         "content-length: {}\r\n\r\n{}",
-                         kChat, body.size(), body)));
-  const std::string seen = c.read_until("reasoning_content");
-  const size_t at = seen.find("x-request-id: ") + 14;
-  const std::string path = "/v1/requests/" + seen.substr(at, seen.find('\r', at) - at) + "/end_thinking";
-  refused(http(port(), "POST", path, {}, "authorization: Bearer two\r\n"), 404, "no running request");
-  EXPECT_EQ(ok(http(port(), "POST", path, {}, "authorization: Bearer one\r\n")).at("ended"), Json(true));
-  EXPECT_NE(c.read_all().find("\"finish_reason\":\"stop\""), std::string::npos);
-}
-
 TEST_F(Agents, OneCallAlonePartsTheRest) {
   const std::string city = R"({"city": "Oslo"})";
   script_ = {{"", "I look.\n" + call("weather", city) + "\n" + call("now", "{}") + "\n" + std::string(4000, '.')}};

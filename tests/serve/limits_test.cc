@@ -39,6 +39,36 @@ class WithKeys : public Serving {
   std::string file_ = testing::TempDir() + fmt::format("keys-{}.toml", ::getpid());
 };
 
+TEST_F(WithKeys, AKeyEndsTheThinkingOfItsOwnRequests) {
+  script_ = {{"think", "<think>\n" + std::string(80'000, '.') + "\n</think>\n\nDone."}};
+  start_with(
+      "[[key]]
+name = \"one\"
+key = \"sk-of-one\"
+[[key]]
+name = \"two\"
+key = \"sk-of-two\"
+"
+      "[[key]]
+name = \"boss\"
+key = \"sk-of-boss\"
+admin = true
+");
+  RawClient c(port());
+  const std::string body = R"({"messages": [{"role": "user", "content": "think"}], "stream": true})";
+  ASSERT_TRUE(
+      c.send(fmt::format("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-of-one\r\nconnection: close\r\n"
+                         "content-length: {}\r\n\r\n{}",
+                         body.size(), body)));
+  const std::string seen = c.read_until("reasoning_content");
+  const size_t at = seen.find("x-request-id: ") + 14;
+  const std::string path = "/v1/requests/" + seen.substr(at, seen.find('\r', at) - at) + "/end_thinking";
+  refused(http(port(), "POST", path, {}, "authorization: Bearer sk-of-two\r\n"), 404, "no running request");
+  refused(http(port(), "POST", "/v1/requests/req-0/end_thinking", {}, "authorization: Bearer sk-of-boss\r\n"), 404, "req-0");
+  EXPECT_EQ(ok(http(port(), "POST", path, {}, "authorization: Bearer sk-of-one\r\n")).at("ended"), Json(true));
+  EXPECT_NE(c.read_all().find("\"finish_reason\":\"stop\""), std::string::npos);
+}
+
 TEST_F(WithKeys, RequestsPerMinuteAndTheirHeaders) {
   start_with("[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\nrequests_per_minute = 2\ntokens_per_minute = 10000\n");
   refused(post("/v1/chat/completions", kChat), 401, "invalid_api_key");

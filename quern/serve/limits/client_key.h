@@ -42,7 +42,7 @@ struct KeyLimits {
       "lowest `priority` value that a request may have; a lower one, which would be served sooner, becomes this");
     v("models", models, "names of the models that may be used; others are not listed either",
       {.shown_default = "all"});
-    v("admin", admin, "let GET /v1/usage report every key, and GET /v1/cache show texts");
+    v("admin", admin, "see and end what other keys run: GET /v1/usage reports every key, GET /v1/cache shows texts");
   }
 };
 
