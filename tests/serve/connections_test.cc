@@ -46,6 +46,10 @@ TEST_F(Serving, AFullQueueSaysSo) {
           "queue_full");
 }
 
+TEST(HttpServerOptions, LookupsAreAnsweredBesideAsManyRequestsAsAnAppTakes) {
+  EXPECT_GT(serve::HttpServerOptions().workers, serve::AppOptions().max_requests);
+}
+
 TEST_F(Serving, ARequestEndsWithItsTime) {
   start();
   const std::string chat = R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 150000, "timeout": )";
