@@ -1,4 +1,5 @@
 // Tools of MCP servers in chats: rounds, permissions, what goes back to the client, streams, endpoints, foreign pages.
+#include <fstream>
 #include <set>
 
 #include "quern/serve/api/mcp_chat.h"
@@ -68,6 +69,23 @@ TEST_F(McpChat, AllowedCallsRunAndTheModelGoesOn) {
   body.set("tools", std::move(functions));
   EXPECT_EQ(ok(post(kChat, body.dump())).at("choices").as_array()[0].at("message").at("content"),
             choice.at("message").at("content"));
+}
+
+TEST_F(McpChat, RoundsAreTheCallers) {
+  const std::string keys = folder_ / "keys.toml";
+  std::ofstream(keys) << "[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\n";
+  serve::AppOptions options;
+  options.keys_file = keys;
+  begin(std::move(options));
+  const char* key = "x-api-key: sk-of-ci-\r\n";
+  const Json j = ok(post(kChat, asking(R"({"allow": ["notes.echo"]})"), key));
+  ASSERT_EQ(j.at("x_mcp").at("rounds"), Json(1)) << j.dump();
+  const Json& usage = j.at("usage");
+  const Json today = ok(http(port(), "GET", "/v1/usage", {}, key)).at("data").as_array()[0].at("today");
+  EXPECT_EQ(today.at("requests"), Json(1));
+  EXPECT_EQ(today.at("prompt_tokens"), usage.at("prompt_tokens")) << "of both rounds";
+  EXPECT_EQ(today.at("completion_tokens"), usage.at("completion_tokens"));
+  EXPECT_NE(http(port(), "GET", "/metrics", {}, key).body.find("gen_ai_response_model=\"tiny\""), std::string::npos);
 }
 
 TEST_F(McpChat, ACallThatIsNotAllowedGoesToTheClient) {

@@ -1,6 +1,8 @@
 // Chunks of a round, sorted into those for the client now and those for the end.
 #include "quern/serve/api/chat_round.h"
 
+#include <utility>
+
 namespace quern::serve {
 namespace {
 
@@ -40,8 +42,10 @@ void RoundsStream::done() {
 
 ChatRound::ChatRound(Exchange& client, RoundsStream& stream, Place place)
     : client_(client), stream_(stream), place_(place) {
-  id = client.id;
+  id = client.id, caller = client.caller, facts = client.facts;
 }
+
+ChatRound::~ChatRound() { client_.facts = std::move(facts); }
 
 void ChatRound::header(std::string name, std::string value) {
   if (place_ == Place::first) client_.header(std::move(name), std::move(value));

@@ -32,7 +32,8 @@ class RoundsStream {
 class ChatRound final : public Exchange {
  public:
   enum class Place { first, later };
-  ChatRound(Exchange& client, RoundsStream& stream, Place place);
+  ChatRound(Exchange& client, RoundsStream& stream, Place place);  // for the same caller
+  ~ChatRound() override;                                           // adds its facts to the client's
 
   const HttpRequest& request() const override { return client_.request(); }
   void below(std::string_view prefix) override { client_.below(prefix); }
