@@ -243,6 +243,12 @@ TEST_F(McpChat, ListsAndCalls) {
   refused(post("/v1/mcp/call", R"({"tool": "echo"})"), 400, "server");
   refused(post("/v1/mcp/call", R"({"server": "notes"})"), 400, "exactly one");
   refused(post("/v1/mcp/call", R"({"server": "notes", "tool": "silent", "timeout": 0.2})"), 504, "within 0.2 s");
+  RawClient leaves(port());
+  const std::string silent = R"({"server": "notes", "tool": "silent", "timeout": 600})";
+  leaves.send(fmt::format("POST /v1/mcp/call HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", silent.size(), silent));
+  eventually("the call runs", [&] { return app_->busy() == 1; });
+  leaves.hang_up();
+  eventually("it is given up", [&] { return app_->busy() == 0; });
   refused(post("/v1/mcp/call", R"({"server": "notes", "tool": "leave"})"), 502, "has ended");
   refused(post("/v1/mcp/call", R"({"server": "off", "tool": "echo"})"), 502, "disabled");
 }
