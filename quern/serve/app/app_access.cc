@@ -138,8 +138,8 @@ void App::end_requests() {
 std::vector<std::string> App::unready() const {
   std::vector<std::string> why;
   if (draining_) why.emplace_back("the server is stopping");
-  if (running_ >= o_.max_requests)
-    why.push_back(fmt::format("{} requests are running, the maximum", running_.load()));
+  if (const int64_t beside = running_ - 1; beside >= o_.max_requests)  // without the one that asks
+    why.push_back(fmt::format("{} requests are running, the maximum", beside));
   for (const std::string& id : models_->ids())
     if (const auto m = models_->loaded(id); m && m->host && !m->base && m->host->full())
       why.push_back(fmt::format("the queue of model {} is full", id));
