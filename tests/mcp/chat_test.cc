@@ -73,6 +73,23 @@ TEST_F(McpChat, AllowedCallsRunAndTheModelGoesOn) {
             choice.at("message").at("content"));
 }
 
+TEST_F(McpChat, RoundsAreTheCallers) {
+  const std::string keys = folder_ / "keys.toml";
+  std::ofstream(keys) << "[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\n";
+  serve::AppOptions options;
+  options.keys_file = keys;
+  begin(std::move(options));
+  const char* key = "x-api-key: sk-of-ci-\r\n";
+  const Json j = ok(post(kChat, asking(R"({"allow": ["notes.echo"]})"), key));
+  ASSERT_EQ(j.at("x_mcp").at("rounds"), Json(1)) << j.dump();
+  const Json& usage = j.at("usage");
+  const Json today = ok(http(port(), "GET", "/v1/usage", {}, key)).at("data").as_array()[0].at("today");
+  EXPECT_EQ(today.at("requests"), Json(1));
+  EXPECT_EQ(today.at("prompt_tokens"), usage.at("prompt_tokens")) << "of both rounds";
+  EXPECT_EQ(today.at("completion_tokens"), usage.at("completion_tokens"));
+  EXPECT_NE(http(port(), "GET", "/metrics", {}, key).body.find("gen_ai_response_model=\"tiny\""), std::string::npos);
+}
+
 TEST_F(McpChat, ACallThatIsNotAllowedGoesToTheClient) {
   begin();
   for (const char* mcp :
@@ -265,6 +282,12 @@ TEST_F(McpChat, ListsAndCalls) {
   refused(post("/v1/mcp/call", R"({"tool": "echo"})"), 400, "server");
   refused(post("/v1/mcp/call", R"({"server": "notes"})"), 400, "exactly one");
   refused(post("/v1/mcp/call", R"({"server": "notes", "tool": "silent", "timeout": 0.2})"), 504, "within 0.2 s");
+  RawClient leaves(port());
+  const std::string silent = R"({"server": "notes", "tool": "silent", "timeout": 600})";
+  leaves.send(fmt::format("POST /v1/mcp/call HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", silent.size(), silent));
+  eventually("the call runs", [&] { return app_->busy() == 1; });
+  leaves.hang_up();
+  eventually("it is given up", [&] { return app_->busy() == 0; });
   refused(post("/v1/mcp/call", R"({"server": "notes", "tool": "leave"})"), 502, "has ended");
   refused(post("/v1/mcp/call", R"({"server": "off", "tool": "echo"})"), 502, "disabled");
 }

@@ -1,6 +1,8 @@
 // Chunks of a round, sorted into those for the client now and those for the end.
 #include "quern/serve/api/chat_round.h"
 
+#include <utility>
+
 namespace quern::serve {
 namespace {
 

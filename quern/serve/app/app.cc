@@ -131,18 +131,16 @@ void App::dispatch(Exchange& e) {
   }
   if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
   if (found->open) return (this->*found->serve)(e);
-  // What shortens a running request is let in beside it: at every limit, and while the server stops.
-  const bool shortens = found->serve == &App::end_thinking;
-  if (!shortens) refuse_when_busy(e);
+  if (!found->control) refuse_when_busy(e);
   admission_.identify(e);
-  if (method == "GET" || shortens) return (this->*found->serve)(e);
+  if (method == "GET" || found->control) return (this->*found->serve)(e);
   const Working counted(working_);
   refuse_when_stopping(e);
   const Admission::Pass pass = admission_.admit(e);
   (this->*found->serve)(e);
 }
 
-Json App::read_body(Exchange& e) const {
+Json App::parse_body(Exchange& e) const {
   Json j;
   try {
     j = Json::parse(e.request().body, "the request's body");
@@ -151,6 +149,14 @@ Json App::read_body(Exchange& e) const {
   }
   if (!j.is_object()) throw ApiError("the request's body: expected a JSON object");
   admission_.name_user(e, j);
+  return j;
+}
+
+Json App::read_body(Exchange& e) const {
+  Json j = parse_body(e);
+  const Json *model = j.find("model"), *name = j.find("name");
+  if (name && (!model || model->is_null()) && e.request().path.starts_with("/api/"))  // as Ollama's clients may write
+    j.set("model", Json(*name));
   allow_model(e.caller, j);
   return j;
 }
@@ -278,25 +284,30 @@ void App::delete_session(Exchange& e) { e.answer(200, "application/json", sessio
 
 void App::post_session(Exchange& e) {
   constexpr std::string_view kRestore = "/restore";
+  if (admission_.open()) refuse_foreign_page(e, "the saved sessions", HostNames::any);
   std::string name = session_name(e);
-  Json body = e.request().body.empty() ? Json::object() : read_body(e);
+  Json body = e.request().body.empty() ? Json::object() : parse_body(e);
   if (body.find("lora")) bad_field("lora", "a session has the adapter of its model's name and no other");
-  if (name.ends_with(kRestore)) {
-    name.resize(name.size() - kRestore.size());
-    if (const Json* model = body.find("model"); !model || model->is_null())
-      body.set("model", sessions_.model_of(name));
-    allow_model(e.caller, body);
-    return e.answer(200, "application/json", sessions_.restore(name, *language_model_for(body)).dump());
-  }
+  const bool restores = name.ends_with(kRestore);
+  if (restores) name.resize(name.size() - kRestore.size());
+  if (const Json* model = body.find("model"); restores && (!model || model->is_null()))
+    body.set("model", sessions_.model_of(name));
+  allow_model(e.caller, body);
+  if (restores) return e.answer(200, "application/json", sessions_.restore(name, *language_model_for(body)).dump());
   const Json saved = sessions_.save(name, *model_with_room(body), body, e);
   if (!saved.is_null()) e.answer(200, "application/json", saved.dump());
 }
 
-void App::adapters(Exchange& e) { e.answer(200, "application/json", list_adapters(*models_, o_.adapters).dump()); }
+void App::adapters(Exchange& e) {
+  const auto shown = [&](const std::string& id) { return may_see(e.caller, id); };
+  e.answer(200, "application/json", list_adapters(*models_, o_.adapters, shown).dump());
+}
 void App::add_adapter(Exchange& e) {
+  refuse_change_of_adapters(e);
   e.answer(200, "application/json", load_adapter(*models_, o_.adapters, read_body(e)).dump());
 }
 void App::remove_adapter(Exchange& e) {
+  refuse_change_of_adapters(e);
   e.answer(200, "application/json", unload_adapter(*models_, o_.adapters, read_body(e)).dump());
 }
 
@@ -323,7 +334,8 @@ void App::version(Exchange& e) {
 void App::slots(Exchange& e) {
   std::vector<std::shared_ptr<ServedModel>> loaded;
   for (const std::string& id : models_->ids())
-    if (auto m = models_->loaded(id); m && m->host && !m->base) loaded.push_back(std::move(m));
+    if (auto m = models_->loaded(id); m && m->host && !m->base && may_see(e.caller, id))
+      loaded.push_back(std::move(m));
   e.answer(200, "application/json", slots_json(loaded, e.request(), SlotText{o_.slots_text}).dump());
 }
 

@@ -51,7 +51,7 @@ const std::vector<App::Route> App::kRoutes = {
     {"POST", "/v1/messages/count_tokens", &App::count_tokens, about::kCountTokens},
     {"POST", "/v1/responses", &App::responses, about::kResponses},
     {"POST", "/v1/responses/input_tokens", &App::input_tokens, about::kInputTokens},
-    {"POST", "/v1/requests/", &App::end_thinking, about::kEndThinking},
+    {"POST", "/v1/requests/", &App::end_thinking, about::kEndThinking, false, true},
     {"GET", "/v1/responses/", &App::response, about::kResponse},
     {"DELETE", "/v1/responses/", &App::delete_response, about::kDeleteResponse},
     {"GET", "/v1/sessions", &App::sessions, about::kSessions},

@@ -18,6 +18,8 @@ constexpr Failure kFailures[] = {
     {"key", "401", "an API key is required, or the key is wrong"},
     {"rights", "403", "this server was started without the permission that this needs"},
     {"body", "403", "the API key may not use this model, or not this endpoint"},
+    {"key_model", "403", "the API key may not use this model"},
+    {"page", "403", "a browser page of this origin may not use this"},
     {"model", "404", "no such model"},
     {"id", "404", "there is nothing of this name or id"},
     {"any", "408", "the request did not arrive in time", ""},

@@ -39,6 +39,7 @@ class HttpParser {
  private:
   enum class Phase { head, body, chunk_size, chunk, chunk_end, trailer };
   State advance();
+  State read(std::string_view& rest);  // takes what it understands from the front of the buffer
   bool head(std::string_view text);
   State refuse(int status, std::string complaint);
   HttpLimits limits_;
