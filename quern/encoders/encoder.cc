@@ -19,14 +19,6 @@ const Family* family_of(const Json& config) {
   return nullptr;
 }
 
-void check_weights(const fs::path& folder) {
-  if (fs::exists(folder / "model.safetensors") || fs::exists(folder / "model.safetensors.index.json")) return;
-  for (const char* other : {"pytorch_model.bin", "tf_model.h5", "flax_model.msgpack", "rust_model.ot"})
-    if (fs::exists(folder / other))
-      fail("{}: its weights are in {}, which is not read: save the model as safetensors", folder.string(), other);
-  fail("{}: no model.safetensors in this folder", folder.string());
-}
-
 }  // namespace
 
 Encoder::Encoder(const Json& config)
@@ -49,10 +41,10 @@ std::unique_ptr<Encoder> load_encoder(const fs::path& folder, kernels::QuantForm
   if (!family)
     fail("{}: model_type '{}' is not an encoder; known: bert, deberta-v2, modernbert", folder.string(),
          text_or(config, "model_type", ""));
-  check_weights(folder);
+  const TensorFolder weights(folder);
   kernels::check(format, "the encoder's weights");
   try {
-    return family->make(config, TensorFolder(folder), format);
+    return family->make(config, weights, format);
   } catch (const Error& e) {
     fail("{}: {}", folder.string(), e.what());
   }

@@ -9,7 +9,9 @@
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
 #include "quern/base/json.h"
+#include "quern/base/mmap.h"
 #include "quern/encoders/text_encoder.h"
+#include "quern/tensor/zip_for_tests.h"
 
 namespace quern::encoders {
 namespace {
@@ -183,10 +185,23 @@ TEST(Encoders, RefusesByName) {
   s.write("modules.json", R"([{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])");
   expect("sentence_transformers.models.Dense is not supported");
   fs::remove(s.path / "modules.json");
-  fs::rename(s.path / "model.safetensors", s.path / "pytorch_model.bin");
-  expect("pytorch_model.bin, which is not read");
+  fs::rename(s.path / "model.safetensors", s.path / "tf_model.h5");
+  expect("tf_model.h5, which is not read");
   s.write("config.json", R"({"model_type": "t5"})");
   expect("model_type 't5' is not an encoder");
+}
+
+TEST(Encoders, ReadsWeightsOfPyTorch) {
+  const Scratch s("bert-mean");
+  NamedTensors tensors;
+  const SafetensorsFile file(s.path / "model.safetensors");
+  for (const auto& [name, e] : file.entries()) tensors.emplace_back(name, file.tensor(name).clone());
+  const Tensor before = TextEncoder::load(s.path).embed(Texts().texts).rows;
+  write_file(s.path / "pytorch_model.bin", torch_file_for_tests(tensors));
+  fs::remove(s.path / "model.safetensors");
+  const Tensor after = TextEncoder::load(s.path).embed(Texts().texts).rows;
+  ASSERT_EQ(after.shape(), before.shape());
+  for (int64_t i = 0; i < after.size(); ++i) ASSERT_EQ(after.item(i), before.item(i)) << i;
 }
 
 TEST(Encoders, ReadsVocabTxt) {

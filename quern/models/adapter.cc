@@ -8,6 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/base/json.h"
 #include "quern/kernels/gemm/gemm.h"
+#include "quern/tensor/weight_files.h"
 
 namespace quern::models {
 namespace {
@@ -109,21 +110,20 @@ void check_shapes(const std::string& where, const Adapter::Pair& p, int64_t n, i
 }  // namespace
 
 // "base_model.model.model.layers.0.x.lora_A.weight" → the pair of "model.layers.0.x.weight".
-Adapter::Adapter(const std::filesystem::path& folder, double scale) : file_(folder / "adapter_model.safetensors") {
+Adapter::Adapter(const std::filesystem::path& folder, double scale) : file_(adapter_weights_of(folder)) {
   const AdapterConfig config(folder / "adapter_config.json");
   transposed_ = config.transposed;
-  const SafetensorsFile file(file_);
   constexpr std::string_view kPrefix = "base_model.model.";
-  for (const auto& [name, entry] : file.entries()) {
+  for (const auto& [name, entry] : tensors_of(file_)) {
     const size_t a = name.find(".lora_A."), b = name.find(".lora_B."), at = std::min(a, b);
     if (at == name.npos && name.starts_with(kPrefix) && config.saves(name.substr(kPrefix.size()))) {
-      saved_[name.substr(kPrefix.size())] = file.tensor(name).clone();
+      saved_[name.substr(kPrefix.size())] = entry.read().clone();
       continue;
     }
     if (!name.starts_with(kPrefix) || at == name.npos || entry.shape.size() != 2 || !name.ends_with("weight"))
       fail("{}: tensor '{}' does not belong to a supported LoRA matrix", file_.string(), name);
     Pair& p = pairs_[name.substr(kPrefix.size(), at - kPrefix.size()) + ".weight"];
-    (a != name.npos ? p.a_RK : p.b_NR) = file.tensor(name).to(DType::f32).clone();
+    (a != name.npos ? p.a_RK : p.b_NR) = entry.read().to(DType::f32).clone();
   }
   if (pairs_.empty() && saved_.empty()) fail("{}: holds no LoRA matrices", file_.string());
   for (auto& [name, p] : pairs_) {

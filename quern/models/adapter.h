@@ -1,4 +1,4 @@
-// LoRA adapters in PEFT format (adapter_config.json, adapter_model.safetensors), beside the weights: y = x·Wᵀ + s·(x·Aᵀ)·Bᵀ
+// LoRA adapters in PEFT format (adapter_config.json, adapter_model.safetensors or .bin), beside the weights: y = x·Wᵀ + s·(x·Aᵀ)·Bᵀ
 // (nn/low_rank.h). W stays as it is, quantized or not, unless it is asked to take the product in (merge_into); a block that
 // several layers share has A and B per layer. s is
 // alpha / r, or alpha / √r with use_rslora, by matrix where alpha_pattern says so. Merged as tensors are read, because

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 
 #include "quern/base/config.h"
 #include "quern/base/mmap.h"
@@ -10,6 +11,7 @@
 #include "quern/models/gguf_model.h"
 #include "quern/models/gguf_tokenizer.h"
 #include "quern/models/quantized_file.h"
+#include "quern/tensor/weight_files.h"
 
 namespace quern::models {
 namespace {
@@ -55,8 +57,14 @@ nn::WeightPrepacking packing_of(const LoadOptions& o) {
   return nn::WeightPrepacking(body, o.head.value_or(same_or_q8), o.hook);
 }
 
-// A file is a GGUF; its companions lie in its folder.
+// A file's companions lie in its folder. A file is a GGUF unless it is called as those of PyTorch are.
 bool is_file(const std::filesystem::path& model) { return std::filesystem::is_regular_file(model); }
+bool is_gguf(const std::filesystem::path& model) {
+  if (!is_file(model) || !is_torch_file(model)) return is_file(model);
+  char magic[4] = {};
+  std::ifstream(model, std::ios::binary).read(magic, sizeof magic);
+  return std::string_view(magic, sizeof magic) == "GGUF";
+}
 std::filesystem::path companions(const std::filesystem::path& model) {
   if (!is_file(model)) return model;
   return model.has_parent_path() ? model.parent_path() : std::filesystem::path(".");
@@ -70,6 +78,7 @@ std::string head_note(const TensorFolder& weights) {
   if (a.shape() != b.shape() || a.rank() != 2)
     return fmt::format("tensor '{}' {} is ignored: the output is tied to the embedding {}", kHead,
                        to_string(a.shape()), to_string(b.shape()));
+  if (a.raw() == b.raw()) return "";  // a shared storage
   std::atomic<int64_t> rows{0};
   parallel_for(a.dim(0), 64, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -145,9 +154,9 @@ std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem:
 }  // namespace
 
 Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked) {
-  if (!is_file(model)) {
+  if (!is_gguf(model)) {
     TensorFolder weights(model);
-    return {Json::read(model / "config.json"), std::move(weights)};
+    return {Json::read(companions(model) / "config.json"), std::move(weights)};
   }
   auto file = std::make_shared<const GgufFile>(model);
   return {gguf_config(*file), gguf_weights(file, unpacked)};
@@ -163,6 +172,9 @@ std::unique_ptr<Model> load_model(const nn::Registry& registry, const std::files
   const bool bf16_matrices = options.pack && packing_of(options).rows() == DType::bf16;
   const auto [config, weights] = open_checkpoint(path, bf16_matrices ? DType::bf16 : DType::f32);
   LoadReport found;
+  for (const auto& folder : {std::optional(path), options.adapter})
+    if (const std::string file = folder ? ignored_weights(*folder) : ""; !file.empty())
+      found.notes.push_back(fmt::format("{} in {} is not read: safetensors win", file, folder->string()));
   try {
     auto model = load(registry, path, options, config, weights, found);
     if (report) *report = std::move(found);
@@ -198,7 +210,7 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
     read_ids(j, "eos_token_id", where, g.eos_token_id);
   };
   const std::filesystem::path folder = companions(model), own = folder / "generation_config.json";
-  if (is_file(model))
+  if (is_gguf(model))
     read_from(gguf_config(GgufFile(model)), model.string());
   else if (const auto config = folder / "config.json"; std::filesystem::exists(config))
     read_from(Json::read(config), config.string());
@@ -209,13 +221,13 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
 text::Tokenizer load_tokenizer(const std::filesystem::path& model) {
   if (model.extension() == ".json") return text::Tokenizer::load(model);
   const std::filesystem::path folder = companions(model);
-  if (is_file(model) && !std::filesystem::exists(folder / "tokenizer.json")) return gguf_tokenizer(GgufFile(model));
+  if (is_gguf(model) && !std::filesystem::exists(folder / "tokenizer.json")) return gguf_tokenizer(GgufFile(model));
   return text::Tokenizer::load(folder);
 }
 
 text::ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family) {
   const std::filesystem::path folder = companions(model);
-  if (is_file(model) && !text::ChatTemplate::present(folder)) {
+  if (is_gguf(model) && !text::ChatTemplate::present(folder)) {
     const GgufFile file(model);
     if (auto it = file.metadata().find("tokenizer.chat_template"); it != file.metadata().end())
       return text::ChatTemplate::parse(it->second.as_string(model.string() + ", metadata 'tokenizer.chat_template'"));

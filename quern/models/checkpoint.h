@@ -1,5 +1,5 @@
-// Loads Hugging Face folders (config.json, sharded or single safetensors, generation_config.json) and single .gguf
-// files, which are read as the folder they were made from. Loading picks the family from `model_type`, checks every
+// Loads Hugging Face folders (config.json, generation_config.json, weights as safetensors or as PyTorch saves them) and
+// single .gguf files, which are read as the folder they were made from. Loading picks the family from `model_type`, checks every
 // tensor against the configuration, and reports unused tensors.
 #pragma once
 #include <filesystem>
@@ -21,7 +21,8 @@ struct Checkpoint {
   Json config;  // config.json
   TensorFolder weights;
 };
-// A folder, or a .gguf file whose packed matrices are read as `unpacked`, f32 or bf16.
+// A folder; a .gguf file, whose packed matrices are read as `unpacked`, f32 or bf16; or a .bin, .pt or .pth file beside
+// its config.json.
 Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked = DType::f32);
 
 struct LoadOptions {

@@ -10,11 +10,24 @@
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "quern/tensor/safetensors.h"
+#include "quern/tensor/torch_file.h"
+#include "quern/tensor/weight_files.h"
 
 namespace quern::models {
 namespace {
 
 constexpr size_t kSample = 4096, kSamples = 256, kMiddle = 64;
+
+// The bytes in the middle of every tensor.
+template <class Entries>
+uint64_t middles(const Entries& entries, std::span<const std::byte> all, uint64_t h) {
+  for (const auto& [name, entry] : entries) {
+    h = content_hash(std::as_bytes(std::span(name)), h);
+    const size_t bytes = entry.end - entry.begin, from = entry.begin + bytes / 2;
+    h = content_hash(all.subspan(from, std::min(kMiddle, entry.end - from)), h);
+  }
+  return h;
+}
 
 uint64_t file_samples(const std::filesystem::path& path, uint64_t h) {
   const MappedFile file(path);
@@ -23,14 +36,8 @@ uint64_t file_samples(const std::filesystem::path& path, uint64_t h) {
   if (all.size() <= kSample * kSamples) return content_hash(all, h);
   const size_t step = (all.size() - kSample) / (kSamples - 1);
   for (size_t i = 0; i < kSamples; ++i) h = content_hash(all.subspan(i * step, kSample), h);
-  if (path.extension() != ".safetensors") return h;
-  const SafetensorsFile tensors(path);
-  for (const auto& [name, entry] : tensors.entries()) {
-    h = content_hash(std::as_bytes(std::span(name)), h);
-    const size_t bytes = entry.end - entry.begin, from = entry.begin + bytes / 2;
-    h = content_hash(all.subspan(from, std::min(kMiddle, entry.end - from)), h);
-  }
-  return h;
+  if (path.extension() == ".safetensors") return middles(SafetensorsFile(path).entries(), all, h);
+  return is_torch_file(path) ? middles(TorchFile(path).entries(), all, h) : h;
 }
 
 uint64_t folder_samples(const std::filesystem::path& folder, uint64_t h) {
@@ -42,6 +49,8 @@ uint64_t folder_samples(const std::filesystem::path& folder, uint64_t h) {
         p.extension() == ".safetensors")
       files.push_back(p);
   }
+  for (const std::filesystem::path& p : weight_files(folder))
+    if (is_torch_file(p)) files.push_back(p);
   std::sort(files.begin(), files.end());
   for (const std::filesystem::path& f : files) h = file_samples(f, h);
   return h;
@@ -65,6 +74,8 @@ std::string model_fingerprint(const std::filesystem::path& model, const std::str
                               const std::optional<std::filesystem::path>& adapter) {
   uint64_t h = content_hash(std::as_bytes(std::span(how)));
   h = std::filesystem::is_directory(model) ? folder_samples(model, h) : file_samples(model, h);
+  const std::filesystem::path config = model.parent_path() / "config.json";
+  if (is_torch_file(model) && std::filesystem::exists(config)) h = file_samples(config, h);
   if (adapter) h = folder_samples(*adapter, mix64(h));
   return fmt::format("{:016x}", h);
 }

@@ -95,68 +95,6 @@ Tensor SafetensorsFile::tensor(const std::string& name) const {
   return t;
 }
 
-TensorFolder::TensorFolder(const std::filesystem::path& folder) : where_(folder) {
-  namespace fs = std::filesystem;
-  if (!fs::is_directory(folder)) fail("{} is not a folder", folder.string());
-  auto add = [&](const std::string& name, const std::shared_ptr<SafetensorsFile>& file) {
-    const SafetensorsFile::Entry& e = file->entries().at(name);
-    entries_[name] = {dtype_name(e.dtype), e.shape, static_cast<int64_t>(e.end - e.begin),
-                      [file, name] { return file->tensor(name); }};
-  };
-  fs::path index = folder / "model.safetensors.index.json", one = folder / "model.safetensors";
-  if (fs::exists(index)) {
-    Json j = Json::read(index);
-    std::map<std::string, std::shared_ptr<SafetensorsFile>> shards;
-    for (const auto& [name, file] : j.at("weight_map", index.string()).as_object(index.string() + ", weight_map")) {
-      const std::string& f = file.as_string(fmt::format("{}, weight_map '{}'", index.string(), name));
-      if (f.empty() || fs::path(f).filename() != f)
-        fail("{}, weight_map '{}': '{}' is not a plain file name", index.string(), name, f);
-      auto& shard = shards[f];
-      if (!shard) shard = std::make_shared<SafetensorsFile>(folder / f);
-      if (!shard->entries().count(name))
-        fail("{}: tensor '{}' is listed in the index but missing", (folder / f).string(), name);
-      add(name, shard);
-    }
-  } else if (fs::exists(one)) {
-    auto file = std::make_shared<SafetensorsFile>(one);
-    for (const auto& [name, e] : file->entries()) add(name, file);
-    metadata_ = file->metadata();
-  } else {
-    fail("{}: found neither model.safetensors nor model.safetensors.index.json", folder.string());
-  }
-}
-
-Tensor TensorFolder::tensor(const std::string& name) const {
-  const Entry& e = entry(name);
-  read_.insert(name);
-  return e.read();
-}
-
-const TensorFolder::Entry& TensorFolder::entry(const std::string& name) const {
-  auto it = entries_.find(name);
-  if (it == entries_.end()) fail("{}: tensor '{}' is missing", where_.string(), name);
-  return it->second;
-}
-
-std::vector<std::string> TensorFolder::names() const {
-  std::vector<std::string> n;
-  for (const auto& [name, e] : entries_) n.push_back(name);
-  return n;
-}
-
-std::vector<std::string> TensorFolder::unread() const {
-  std::vector<std::string> n;
-  for (const auto& [name, e] : entries_)
-    if (!read_.count(name)) n.push_back(name);
-  return n;
-}
-
-int64_t TensorFolder::bytes() const {
-  int64_t n = 0;
-  for (const auto& [name, e] : entries_) n += e.bytes;
-  return n;
-}
-
 void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();

@@ -29,6 +29,11 @@ def arrays(path):
         from safetensors.numpy import load_file
 
         return load_file(path)
+    if "torch" in path.parts:  # the form before PyTorch 1.6 holds addresses of memory
+        import torch
+
+        state = torch.load(path, weights_only=True)
+        return {name: t.detach().double().numpy() for name, t in state.items()}
     return None
 
 

@@ -56,7 +56,7 @@ int explain(const std::string& name) {
              "{0} is not on this machine, and Quern downloads nothing. Put it there in one of two ways:\n"
              "  1. On a machine with a network:  hf download {1} --local-dir {2}\n"
              "     Copy the folder {2} here:     quern run /path/to/{2}\n"
-             "     It needs config.json, *.safetensors and tokenizer.json (or one .gguf file).\n"
+             "     It needs config.json, *.safetensors or pytorch_model*.bin, and tokenizer.json (or one .gguf file).\n"
              "  2. Where this machine has a network:  hf download {1}\n"
              "     That fills the Hugging Face cache, {3}, which Quern reads:  quern run {0}\n"
              "     HF_HUB_CACHE or HF_HOME name another cache folder.\n",

@@ -6,6 +6,7 @@
 
 #include "apps/quern/cli/wait_line.h"
 #include "quern/models/quantized_file.h"
+#include "quern/tensor/weight_files.h"
 
 namespace quern::cli {
 namespace {
@@ -85,8 +86,7 @@ models::LoadOptions LoraFlag::with(models::LoadOptions options) const {
 int64_t weight_bytes(const std::filesystem::path& model) {
   if (!std::filesystem::is_directory(model)) return static_cast<int64_t>(std::filesystem::file_size(model));
   int64_t bytes = 0;
-  for (const auto& f : std::filesystem::directory_iterator(model))
-    if (f.path().extension() == ".safetensors") bytes += static_cast<int64_t>(f.file_size());
+  for (const auto& file : weight_files(model)) bytes += static_cast<int64_t>(std::filesystem::file_size(file));
   return bytes;
 }
 

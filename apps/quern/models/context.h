@@ -69,7 +69,7 @@ struct StoredType {
 
 // "q8" or "q4", and no file of that name.
 bool is_packing(const std::string& text);
-int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file
+int64_t weight_bytes(const std::filesystem::path& model);  // of the files of a folder's weights, or of a file
 std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder,
                                                   const models::LoadOptions& options);
 // How a packed folder's matrices are kept, of body and head; nothing for any other.
