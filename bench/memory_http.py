@@ -37,9 +37,9 @@ def main():
         headers["authorization"] = "Bearer " + args.key
     rng = random.Random(1)
 
-    def call(path, body):
+    def call(path, body=None):
         begin = time.perf_counter()
-        connection.request("POST", path, json.dumps(body), headers)
+        connection.request("POST" if body else "GET", path, json.dumps(body) if body else None, headers)
         answer = connection.getresponse()
         text = answer.read()
         seconds = time.perf_counter() - begin
@@ -59,8 +59,9 @@ def main():
         call("/v1/memory/turns", {"conversation": "bench", "turns": turns})
     print(f"{args.turns} turns in {time.perf_counter() - started:.1f} s")
     call("/v1/memory/search", {"conversation": "bench", "question": "What about " + WORDS[0] + "?"})  # the index is made
-    kinds = {"add": [], "topic": [], "time": [], "time and topic": []}
+    kinds = {"health": [], "add": [], "topic": [], "time": [], "time and topic": []}
     for i in range(args.turns, args.turns + args.measured):
+        kinds["health"].append(call("/health")[0])
         kinds["add"].append(call("/v1/memory/turns", {"conversation": "bench", **turn(i, begin)})[0])
         words = rng.choice(WORDS) + " " + rng.choice(WORDS)
         ago = rng.randint(1, max(1, GAP * args.turns // 86400))
