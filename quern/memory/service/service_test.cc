@@ -60,7 +60,7 @@ TEST_F(MemoryFile, TwoWritersInAnyOrder) {
 }
 
 TEST_F(MemoryFile, NotesTellOfTimes) {
-  Memory m(file_, {.create = true});
+  Memory m(file_, {.create = true, .conversation = "x"});
   const auto notes = [&](std::vector<int64_t> times) {
     std::vector<SpokenTurn> turns;
     for (const int64_t t : times) turns.push_back({"Ada", "x", t, 0});
