@@ -15,7 +15,7 @@ struct MemoryFlags {
     v("db", db, "memory file (SQLite); add and import create it if missing", {.value = "FILE"});
     v("conversation", conversation, "name of the conversation", {.value = "NAME", .shown_default = "the only one"});
     v("user", user, "whose conversation it is, as the keys of a server are users",
-      {.value = "NAME", .shown_default = "nobody's"});
+      {.value = "NAME", .shown_default = "none"});
   }
 };
 

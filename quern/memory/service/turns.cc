@@ -28,7 +28,7 @@ std::vector<AddedTurn> add_turns(Memory& m, const std::vector<SpokenTurn>& turns
     if (stored[i].late)
       a.notes.push_back(stored[i].moved_sessions
                             ? "it is earlier than other turns: it stands where its time belongs, and the sessions "
-                              "behind it may have other numbers now"
+                              "after it may have other numbers now"
                             : "it is earlier than other turns: it stands where its time belongs");
     out.push_back(std::move(a));
   }
