@@ -140,7 +140,7 @@ std::vector<memory::ConversationInfo> meant_conversations(const MemoryCall& c, c
 }
 
 Json add_memory_turns(const MemoryCall& c, const Json& body) {
-  only_fields(body, "", {"conversation", "user", "zone", "turns", "speaker", "text", "time", "model"});
+  only_fields(body, "", {"conversation", "user", "zone", "turns", "speaker", "text", "time"});
   const Fields f(body);
   const memory::ConversationName name{.user = memory_user(c.caller, f.text("user"), "user"),
                                       .name = checked_name(f.text("conversation"), "conversation", kUsual)};

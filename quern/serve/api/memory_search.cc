@@ -61,7 +61,7 @@ Json plan_json(memory::Memory& m, const memory::MemoryResult& r) {
 Json search_memory(const MemoryCall& c, const Json& body) {
   only_fields(body, "",
               {"question", "query", "conversation", "conversations", "user", "now", "k", "speaker", "context", "rank",
-               "day_first", "all_speakers", "model"});
+               "day_first", "all_speakers"});
   const Fields f(body);
   const auto question = f.find("question") ? f.text("question") : f.text("query");
   if (!question || question->find_first_not_of(" \t\r\n") == question->npos)

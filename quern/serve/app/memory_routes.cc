@@ -40,11 +40,11 @@ void send(Exchange& e, const Json& j) { e.answer(200, "application/json", j.dump
 void App::add_memory(Exchange& e) {
   refuse_foreign_page(e, "the memory");
   const MemoryCall call = memory_call(grounding_, e);
-  send(e, add_memory_turns(call, read_body(e)));
+  send(e, add_memory_turns(call, parse_body(e)));
 }
 void App::search_memory(Exchange& e) {
   const MemoryCall call = memory_call(grounding_, e);
-  send(e, serve::search_memory(call, read_body(e)));
+  send(e, serve::search_memory(call, parse_body(e)));
 }
 void App::memory_conversations(Exchange& e) {
   send(e, list_memory_conversations(memory_call(grounding_, e), e.request()));
@@ -62,12 +62,12 @@ void App::delete_memory_conversation(Exchange& e) {
 
 void App::search_recall(Exchange& e) {
   recall::CurrentStore& index = documents_of(grounding_);
-  send(e, search_documents(index, read_body(e)));
+  send(e, search_documents(index, parse_body(e)));
 }
 void App::index_recall(Exchange& e) {
   refuse_foreign_page(e, "the documents");
   recall::CurrentStore& index = documents_to_change(grounding_, e);
-  send(e, index_documents(index, read_body(e)));
+  send(e, index_documents(index, parse_body(e)));
 }
 void App::delete_recall(Exchange& e) {
   refuse_foreign_page(e, "the documents");

@@ -21,7 +21,7 @@ const char kAddMemory[] =
       "time": {"$ref": "#/components/schemas/MemoryTime"}}}},
   "speaker": {"type": ["string", "null"], "minLength": 1, "maxLength": 200, "description": "of one turn; user by default"},
   "text": {"type": ["string", "null"], "minLength": 1, "description": "of one turn, instead of turns"},
-  "time": {"$ref": "#/components/schemas/MemoryTime"}, "model": {"$ref": "#/components/schemas/ModelName"}}}})json";
+  "time": {"$ref": "#/components/schemas/MemoryTime"}}}})json";
 
 const char kMemoryTurns[] = R"json({"tag": "memory", "summary": "the turns of a conversation, in order of time",
 "needs": ["rights", "id"],
@@ -56,7 +56,7 @@ const char kSearchMemory[] = R"json({"tag": "memory", "summary": "finds turns by
   "context": {"type": ["array", "null"], "items": {"type": "object", "required": ["text"], "properties": {
     "speaker": {"type": ["string", "null"]}, "text": {"type": "string"}}}, "description": "the turns before the question"},
   "rank": {"enum": ["auto", "bm25", "mixpr", "both", null]}, "day_first": {"type": ["boolean", "null"]},
-  "all_speakers": {"type": ["boolean", "null"]}, "model": {"$ref": "#/components/schemas/ModelName"}}}})json";
+  "all_speakers": {"type": ["boolean", "null"]}}}})json";
 
 const char kMemoryConversations[] = R"json({"tag": "memory", "summary": "the conversations", "needs": ["rights"],
 "query": {"user": {"type": "string", "maxLength": 200}},
@@ -89,7 +89,7 @@ const char kSearchRecall[] = R"json({"tag": "recall", "summary": "finds passages
   "query": {"type": ["string", "null"], "minLength": 1}, "question": {"type": ["string", "null"], "description": "the same as query"},
   "k": {"type": ["integer", "null"], "minimum": 1, "maximum": 1000, "description": "maximum number of passages; 8 by default"},
   "filter": {"type": ["object", "null"], "description": "metadata that a document must have; of a list, one of its values"},
-  "user": {"type": ["string", "null"]}, "model": {"$ref": "#/components/schemas/ModelName"}}}})json";
+  "user": {"type": ["string", "null"]}}}})json";
 
 const char kIndexRecall[] = R"json({"tag": "recall", "summary": "adds documents, or replaces those of the same id",
 "needs": ["rights", "id", "conflict"],
@@ -102,7 +102,7 @@ const char kIndexRecall[] = R"json({"tag": "recall", "summary": "adds documents,
       "id": {"type": "string", "minLength": 1, "maxLength": 1024}, "text": {"type": "string", "minLength": 1},
       "title": {"type": ["string", "null"], "maxLength": 1000}, "url": {"type": ["string", "null"], "maxLength": 1000},
       "metadata": {"type": ["object", "null"]}, "format": {"enum": ["plain", "markdown", "html", null]}}}},
-  "user": {"type": ["string", "null"]}, "model": {"$ref": "#/components/schemas/ModelName"}}}})json";
+  "user": {"type": ["string", "null"]}}}})json";
 
 const char kDeleteRecall[] = R"json({"path": "/v1/recall/documents/{document_id}", "tag": "recall",
 "summary": "removes a document from the index", "needs": ["rights", "id", "conflict"], "answer": "Deleted"})json";
