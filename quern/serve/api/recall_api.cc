@@ -96,7 +96,7 @@ void change(recall::CurrentStore& index, const std::function<void(recall::Recall
 }  // namespace
 
 Json search_documents(recall::CurrentStore& index, const Json& body) {
-  only_fields(body, "", {"query", "question", "k", "filter", "model", "user"});
+  only_fields(body, "", {"query", "question", "k", "filter", "user"});
   const Fields f(body);
   const auto query = f.find("query") ? f.text("query") : f.text("question");
   if (!query || query->find_first_not_of(" \t\r\n") == query->npos)
@@ -134,7 +134,7 @@ Json search_documents(recall::CurrentStore& index, const Json& body) {
 }
 
 Json index_documents(recall::CurrentStore& index, const Json& body) {
-  only_fields(body, "", {"documents", "model", "user"});
+  only_fields(body, "", {"documents", "user"});
   const Json* list = Fields(body).find("documents");
   if (!list || !list->is_array()) bad_field("documents", "expected a list of documents with id and text");
   const auto& given = list->as_array();

@@ -4,7 +4,7 @@
 namespace quern::serve::about {
 
 const char kAddMemory[] =
-    R"json({"tag": "memory", "summary": "adds turns to a conversation", "needs": ["rights", "id"],
+    R"json({"tag": "memory", "summary": "adds turns to a conversation", "needs": ["page", "user", "id"],
 "answer": {"type": "object", "required": ["object", "conversation", "user", "data", "notes"], "properties": {
   "object": {"const": "list"}, "conversation": {"type": "string"}, "user": {"type": ["string", "null"]},
   "data": {"type": "array", "items": {"type": "object", "required": ["id", "response", "session", "notes"], "properties": {
@@ -24,7 +24,7 @@ const char kAddMemory[] =
   "time": {"$ref": "#/components/schemas/MemoryTime"}}}})json";
 
 const char kMemoryTurns[] = R"json({"tag": "memory", "summary": "the turns of a conversation, in order of time",
-"needs": ["rights", "id"],
+"needs": ["user", "id"],
 "query": {"conversation": {"type": "string", "minLength": 1, "maxLength": 200, "description": "chat by default"},
   "user": {"type": "string", "maxLength": 200}, "order": {"enum": ["asc", "desc"]},
   "after": {"type": "string", "description": "the id before the page"},
@@ -33,10 +33,10 @@ const char kMemoryTurns[] = R"json({"tag": "memory", "summary": "the turns of a 
   "total": {"type": "integer"}, "data": {"type": "array", "items": {"$ref": "#/components/schemas/MemoryTurn"}}}}]}})json";
 
 const char kDeleteMemoryTurn[] = R"json({"path": "/v1/memory/turns/{turn_id}", "tag": "memory",
-"summary": "deletes a turn permanently", "needs": ["rights", "id"], "answer": "Deleted"})json";
+"summary": "deletes a turn permanently", "needs": ["page", "id"], "answer": "Deleted"})json";
 
 const char kSearchMemory[] = R"json({"tag": "memory", "summary": "finds turns by time, speaker and topic",
-"needs": ["rights", "id"],
+"needs": ["user", "id"],
 "answer": {"type": "object", "required": ["object", "question", "found", "data", "plans", "notes"], "properties": {
   "object": {"const": "memory.search"}, "question": {"type": "string"}, "found": {"type": "integer"},
   "data": {"type": "array", "items": {"$ref": "#/components/schemas/MemoryTurn"},
@@ -58,7 +58,7 @@ const char kSearchMemory[] = R"json({"tag": "memory", "summary": "finds turns by
   "rank": {"enum": ["auto", "bm25", "mixpr", "both", null]}, "day_first": {"type": ["boolean", "null"]},
   "all_speakers": {"type": ["boolean", "null"]}}}})json";
 
-const char kMemoryConversations[] = R"json({"tag": "memory", "summary": "the conversations", "needs": ["rights"],
+const char kMemoryConversations[] = R"json({"tag": "memory", "summary": "the conversations", "needs": ["user"],
 "query": {"user": {"type": "string", "maxLength": 200}},
 "answer": {"type": "object", "required": ["object", "data"], "properties": {"object": {"const": "list"},
   "data": {"type": "array", "items": {"type": "object",
@@ -68,12 +68,12 @@ const char kMemoryConversations[] = R"json({"tag": "memory", "summary": "the con
       "sessions": {"type": "integer"}}}}}}})json";
 
 const char kDeleteMemoryConversation[] = R"json({"path": "/v1/memory/conversations/{conversation}", "tag": "memory",
-"summary": "deletes a conversation permanently", "needs": ["rights", "id"],
+"summary": "deletes a conversation permanently", "needs": ["page", "user", "id"],
 "query": {"user": {"type": "string", "maxLength": 200}}, "answer": "Deleted"})json";
 
 const char kMemoryExport[] =
     R"json({"tag": "memory", "summary": "all turns as JSON lines, which quern memory import reads",
-"needs": ["rights", "id"],
+"needs": ["user", "id"],
 "query": {"conversation": {"type": "string"}, "user": {"type": "string", "maxLength": 200}},
 "answer_type": "application/x-ndjson", "answer": {"type": "string"}})json";
 
@@ -92,7 +92,7 @@ const char kSearchRecall[] = R"json({"tag": "recall", "summary": "finds passages
   "user": {"type": ["string", "null"]}}}})json";
 
 const char kIndexRecall[] = R"json({"tag": "recall", "summary": "adds documents, or replaces those of the same id",
-"needs": ["rights", "id", "conflict"],
+"needs": ["page", "admin", "id", "conflict"],
 "answer": {"type": "object", "required": ["object", "indexed", "replaced", "documents", "ids"], "properties": {
   "object": {"const": "recall.index"}, "indexed": {"type": "integer"}, "replaced": {"type": "integer"},
   "documents": {"type": "integer", "description": "of the whole index now"}, "ids": {"type": "array", "items": {"type": "string"}}}},
@@ -105,6 +105,6 @@ const char kIndexRecall[] = R"json({"tag": "recall", "summary": "adds documents,
   "user": {"type": ["string", "null"]}}}})json";
 
 const char kDeleteRecall[] = R"json({"path": "/v1/recall/documents/{document_id}", "tag": "recall",
-"summary": "removes a document from the index", "needs": ["rights", "id", "conflict"], "answer": "Deleted"})json";
+"summary": "removes a document from the index", "needs": ["page", "admin", "id", "conflict"], "answer": "Deleted"})json";
 
 }  // namespace quern::serve::about
