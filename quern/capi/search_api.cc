@@ -30,7 +30,7 @@ Json ask(memory::Memory& m, std::string_view question, int64_t now) {
   Json j = r.json(m.info().id), turns = Json::array();
   const memory::TurnTable& t = m.table();
   for (const int32_t response : r.responses) {
-    const auto row = static_cast<size_t>(std::ranges::lower_bound(t.response, response) - t.response.begin());
+    const size_t row = t.row_of(response).value();
     Json one = Json::object();
     one.set("response", int64_t{response}), one.set("session", int64_t{t.session[row]});
     one.set("time", memory::time_text(t.local(row)));

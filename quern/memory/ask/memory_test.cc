@@ -27,7 +27,7 @@ std::unique_ptr<Memory> sample() {
   auto m = std::make_unique<Memory>(
       ":memory:",
       MemoryOptions{.create = true, .durable = false, .conversation = "log", .zone = "UTC", .gap = kUsualGap});
-  m->add_all(read_turns(golden("log.jsonl"), Zone()));
+  m->add_all(read_conversations(golden("log.jsonl"), "UTC")[0].turns);
   return m;
 }
 
@@ -124,7 +124,7 @@ TEST(Memory, PlansAreSql) {
   const fs::path file = fs::temp_directory_path() / fmt::format("quern_plan_{}.db", getpid());
   {
     Memory m(file, {.create = true, .durable = false, .conversation = "o'log", .zone = "UTC", .gap = kUsualGap});
-    m.add_all(read_turns(golden("log.jsonl"), Zone()));
+    m.add_all(read_conversations(golden("log.jsonl"), "UTC")[0].turns);
     SqliteFile db(file, SqliteOpen::existing);
     const std::string lines = read_file(golden("paraphrases.jsonl"));
     int compared = 0;

@@ -213,7 +213,7 @@ void App::chat(Exchange& e) {
   const Json body = read_body(e);
   std::string plan;
   const auto m = model_with_room(body, &plan);
-  const Grounded g = grounding_.ground(body, m->tokenizer, unix_time());
+  const Grounded g = grounding_.ground(body, m->tokenizer, unix_time(), e.caller);
   const mcp::Servers* tools = body.find("mcp") && o_.mcp ? &mcp_servers(e) : nullptr;
   if (const auto said = chat_as_asked(*m, e, g, plan, tools)) grounding_.keep(g, *said, unix_time());
 }
@@ -241,7 +241,7 @@ void App::score(Exchange& e) {
 void App::messages(Exchange& e) {
   const Json body = read_body(e);
   const auto m = model_with_room(body);
-  const Grounded g = grounding_.ground(chat_body_of_messages(body), m->tokenizer, unix_time());
+  const Grounded g = grounding_.ground(chat_body_of_messages(body), m->tokenizer, unix_time(), e.caller);
   if (const auto said = anthropic_messages(*m, e, g)) grounding_.keep(g, *said, unix_time());
 }
 

@@ -158,6 +158,16 @@ class App {
   void post_batch_step(Exchange& e);
   void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
   void cache(Exchange& e);
+  void add_memory(Exchange& e);
+  void search_memory(Exchange& e);
+  void memory_conversations(Exchange& e);
+  void memory_turns(Exchange& e);
+  void memory_export(Exchange& e);
+  void delete_memory_turn(Exchange& e);
+  void delete_memory_conversation(Exchange& e);
+  void search_recall(Exchange& e);
+  void index_recall(Exchange& e);
+  void delete_recall(Exchange& e);
   void refuse_foreign_page(const Exchange& e, const char* what) const;
   void refuse_foreign_page(const Exchange& e, const char* what, HostNames names) const;
   BatchRunner& batch_runner();  // made when it is first needed

@@ -20,6 +20,8 @@ constexpr Failure kFailures[] = {
     {"body", "403", "the API key may not use this model, or not this endpoint"},
     {"key_model", "403", "the API key may not use this model"},
     {"page", "403", "a browser page of this origin may not use this"},
+    {"user", "403", "the API key has a memory of its own and sees no other one"},
+    {"admin", "403", "the API key may search; an admin key changes the documents"},
     {"model", "404", "no such model"},
     {"id", "404", "there is nothing of this name or id"},
     {"any", "408", "the request did not arrive in time", ""},

@@ -75,6 +75,12 @@ std::optional<size_t> read_size(std::string_view s, int base) {
 
 }  // namespace
 
+const std::string* HttpRequest::parameter(std::string_view name) const {
+  for (const auto& [key, value] : query)
+    if (key == name) return &value;
+  return nullptr;
+}
+
 const std::string* HttpRequest::header(std::string_view name) const {
   for (const auto& [key, value] : headers)
     if (key == name) return &value;

@@ -17,6 +17,7 @@ struct HttpRequest {
   std::string body;
   bool keep_alive = true;
   const std::string* header(std::string_view lower_case_name) const;
+  const std::string* parameter(std::string_view name) const;  // of the query; the first of this name, or null
 };
 
 struct HttpLimits {
