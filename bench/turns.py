@@ -145,7 +145,7 @@ class LlamaServer(Server):
     name = "llama-server"
 
     def command(self):
-        return [self.o.llama_server, "-m", self.path, "--port", str(self.port), "-c", str(self.o.long + 2048), "-np", "1",
+        return [self.o.llama_server, "-m", self.path, "--port", str(self.port), "-c", str(max(self.o.long, self.o.middle, 10_000) + 2048), "-np", "1",
                 "-t", str(self.o.threads)]
 
     def ask(self, ids, answer=1):

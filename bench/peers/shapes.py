@@ -119,8 +119,20 @@ def gguf_name(name):
     return f"blk.{layer}.{LLAMA_NAMES[rest.removesuffix('.weight')]}.weight"
 
 
+def add_vocabulary(w, size):
+    """Byte-level BPE of the bytes alone: a server wants to write and read text, whatever its ids."""
+    shown = [chr(b) if 33 <= b <= 126 or 161 <= b <= 172 or b >= 174 else None for b in range(256)]
+    rest = iter(range(256))
+    w.add_vocab_size(size)
+    w.add_tokenizer_model("gpt2")
+    w.add_tokenizer_pre("gpt-2")
+    w.add_token_list([c or chr(256 + next(rest)) for c in shown] + [f"<filler-{i}>" for i in range(size - 256)])
+    w.add_token_merges(["a b"])
+    w.add_eos_token_id(size - 1)
+
+
 def write_gguf(folder, path):
-    """A Llama folder as GGUF in bf16, without a vocabulary. Rotary pairs lie side by side there, half a head apart
+    """A Llama folder as GGUF in bf16. Rotary pairs lie side by side there, half a head apart
     here."""
     import gguf
     from safetensors import safe_open
@@ -128,7 +140,7 @@ def write_gguf(folder, path):
     if c["model_type"] != "llama":
         raise SystemExit(f"{folder}: model_type is {c['model_type']}, only llama is written as GGUF")
     w = gguf.GGUFWriter(path, "llama")
-    w.add_vocab_size(c["vocab_size"])
+    add_vocabulary(w, c["vocab_size"])
     w.add_context_length(c["max_position_embeddings"])
     w.add_embedding_length(c["hidden_size"])
     w.add_block_count(c["num_hidden_layers"])
@@ -138,7 +150,6 @@ def write_gguf(folder, path):
     w.add_rope_dimension_count(c["head_dim"])
     w.add_rope_freq_base(c.get("rope_parameters", c)["rope_theta"])
     w.add_layer_norm_rms_eps(c["rms_norm_eps"])
-    w.add_tokenizer_model("no_vocab")
     bf16, f32 = gguf.GGMLQuantizationType.BF16, gguf.GGMLQuantizationType.F32
     with safe_open(pathlib.Path(folder) / "model.safetensors", "pt") as f:
         for name in f.keys():
@@ -162,7 +173,7 @@ def write_granite_h(path, shape=GRANITE_H):
     inner = g["ssm_heads"] * g["ssm_head"]
     conv = inner + 2 * g["ssm_state"]
     w = gguf.GGUFWriter(path, "granitehybrid")
-    w.add_vocab_size(g["vocab"])
+    add_vocabulary(w, g["vocab"])
     w.add_context_length(131072)
     w.add_embedding_length(g["width"])
     w.add_block_count(g["layers"])
@@ -180,7 +191,6 @@ def write_granite_h(path, shape=GRANITE_H):
     w.add_ssm_state_size(g["ssm_state"])
     w.add_ssm_time_step_rank(g["ssm_heads"])
     w.add_ssm_group_count(1)
-    w.add_tokenizer_model("no_vocab")
 
     def matrix(name, rows, k):
         x = rng.standard_normal((rows, k), dtype=numpy.float32) * 0.02

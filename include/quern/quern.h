@@ -11,7 +11,7 @@
  * calling thread. No C++ exception leaves the library.
  * Ownership: what a quern_*_new or quern_load returns belongs to the caller, who frees it with the function named
  * there. Pointers that are passed in are read during the call only, unless a comment says otherwise. A model must
- * outlive its sessions and samplings. Free functions accept NULL.
+ * outlive its sessions, samplings and adapters. Free functions accept NULL.
  * Threads: a model, its sessions and its samplings are used by one thread at a time. Functions marked [any thread] may
  * be called at any time, also while another thread generates. Different models are independent.
  * Text: UTF-8. A function that writes text into `buffer` writes at most `capacity` bytes, the final NUL included, and
@@ -367,7 +367,8 @@ int quern_rows_stream(const char* options_json, struct ArrowArrayStream* out);
  * options_json: filter ("gopher-quality+c4", docs/corpus/filters.md), lists (folder of word lists), column (with the text).
  * Returns 0, or -1. */
 int quern_filter_stream(const char* options_json, struct ArrowArrayStream* texts, struct ArrowArrayStream* out);
-/* Writes a stream of one array, which it takes over with its schema. Returns 0, or -1. */
+/* Writes a stream of one array, which it takes over with its schema. The stream hands out its schema once. Returns 0, or
+ * -1. */
 int quern_array_stream(struct ArrowSchema* schema, struct ArrowArray* array, struct ArrowArrayStream* out);
 /* Reads columns of a stream, which it takes over; a stream that is no table is itself a column. columns_json: an array of
  * names; NULL: the only column, else "text". Strings of any Arrow type, dictionaries of them and whole numbers are read,

@@ -142,7 +142,6 @@ class Texts(Handle):
                 ]
             yield columns
 
-
     def write(self, file: Path) -> int:
         """Writes the first column as lines {"row", "text"}. Returns how many there are."""
         with self._lock:

@@ -281,6 +281,12 @@ class Handle:
     def _collect(self) -> None:
         self._release()
 
+    def _forked(self) -> None:
+        """In a forked process. A thread that held the lock is not there: what it was working on is in no known state."""
+        if self._lock.locked():
+            self._handle = None  # not freed: its memory is half changed
+            self._lock = threading.Lock()
+
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(f"a {self._what} can be neither copied nor pickled: each process opens its own")
 
@@ -289,11 +295,8 @@ class Handle:
 
 
 def _after_fork() -> None:
-    """A thread that held a lock is not in the new process: what it was working on is in no known state."""
     for handle in list(_handles):
-        if handle._lock.locked():
-            handle._handle = None  # not freed: its memory is half changed
-            handle._lock = threading.Lock()
+        handle._forked()
 
 
 os.register_at_fork(after_in_child=_after_fork)

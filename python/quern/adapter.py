@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Adapter(Handle):
-    """A LoRA adapter (PEFT), made by Model.adapter(): model.chat("Hello", lora=adapter)."""
+    """A LoRA adapter (PEFT), made by Model.adapter(): model.chat("Hello", lora=adapter). It is closed with its model."""
 
     _what = "adapter"
 
@@ -30,7 +30,9 @@ class Adapter(Handle):
 
     def _load(self, model: Model, path: PathLike) -> None:
         self.path = os.fspath(path)
-        Handle.__init__(self, library.adapter_load(model._h, encoded(path, "adapter")), library.adapter_free)
+        handle = library.adapter_load(model._h, encoded(path, "adapter"))
+        Handle.__init__(self, handle, library.adapter_free, model._lock)
+        model._all_adapters.add(self)
 
 
 # One; several, which add up; or each with a factor.

@@ -126,7 +126,8 @@ def annotate(table: Any, filter: str, *, column: Optional[str] = None, lists: Op
 class Kept(Table):
     """What a stage kept of a table in memory. `rows` are the numbers of the rows that stay, in order: table.take(kept.rows)
     of pyarrow, frame[kept.rows] of polars, frame.iloc[kept.rows] of pandas. It is itself a table with their columns row and
-    text, as the stage left it. `manifest`: what `quern corpus` says of the run."""
+    text, as the stage left it, whose files end with this object: keep it until a lazy reader has come to its end.
+    `manifest`: what `quern corpus` says of the run."""
 
     def __init__(self, stage: str, inputs: Any, flags: Mapping[str, object]):
         folder = scratch_of(self, "quern-kept-")

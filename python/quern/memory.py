@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import json
+import operator
 import os
 import time
 from datetime import datetime
@@ -65,7 +66,7 @@ class Memory(Handle):
     def delete(self, *turns: Union[int, Turn]) -> int:
         """Deletes turns, given themselves or by their numbers, permanently: their bytes are overwritten, and other turns
         keep their numbers. Returns how many there were."""
-        numbers = [t.number if isinstance(t, Turn) else int(t) for t in turns]
+        numbers = [t.number if isinstance(t, Turn) else operator.index(t) for t in turns]
         with self._lock:
             return check(library.memory_forget(self._h, (c.c_int64 * max(1, len(numbers)))(*numbers), len(numbers)))
 

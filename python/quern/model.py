@@ -52,6 +52,7 @@ class Model(Handle):
         options = json.dumps({k: v for k, v in given.items() if v is not None})
         self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
         self._adapters: Dict[str, Adapter] = {}  # those that calls named by their folders
+        self._all_adapters: weakref.WeakSet[Adapter] = weakref.WeakSet()
         self._left: List[int] = []  # handles of sessions that were collected
         super().__init__(library.load_with(encoded(self.path, "path"), encoded(options, "options")), library.free)
 
@@ -89,9 +90,7 @@ class Model(Handle):
     def session(self) -> Session:
         """An empty session, which keeps its tokens and their state between calls."""
         with self._lock:
-            for left in self._left:
-                library.session_free(left)
-            self._left.clear()
+            self._free_left()
         return Session(self)
 
     @overload
@@ -194,10 +193,13 @@ class Model(Handle):
     def _ids(self, tokens: Prompt) -> Sequence[int]:
         return self.tokenize(tokens, add_special=True) if isinstance(tokens, str) else tokens
 
+    def _free_left(self) -> None:
+        """Frees the sessions that were collected, with what they were generating. The lock is held."""
+        while self._left:
+            library.session_free(self._left.pop())
+
     def _release(self) -> None:
-        for session in list(self._sessions):
-            Handle._release(session)
-        for left in self._left:
-            library.session_free(left)
-        self._left.clear()
+        for part in [*self._sessions, *self._all_adapters]:
+            part._release()
+        self._free_left()
         super()._release()

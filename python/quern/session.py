@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import dataclasses
 import json
+import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Generic, Iterable, List, Optional, Sequence, Sized, Type, TypeVar, Union
 
@@ -40,32 +41,37 @@ class Stream(Generic[R]):
 
     def __next__(self) -> Piece:
         pieces = self._pieces
-        while not pieces:
-            if not self._going:
-                raise StopIteration
-            self._step(pieces)
-            if not self._going:
-                self._end()
-        return pieces.pop(0)
+        with self._session._turn:
+            while not pieces:
+                if not self._going:
+                    raise StopIteration
+                self._step(pieces)
+                if not self._going:
+                    self._end()
+            return pieces.pop(0)
 
     @property
     def result(self) -> R:
         """The whole generation; runs it to its end first."""
-        while self._going:
-            self._step()
-        if self._result is None:
-            self._end()
-        assert self._result is not None
-        return self._result
+        with self._session._turn:
+            while self._going:
+                self._step()
+            if self._result is None:
+                self._end()
+            assert self._result is not None
+            return self._result
 
     def close(self) -> None:
         """Ends the generation within one forward pass. What was generated until then is the `result`."""
-        if self._going and not self._session.closed:
-            self._session.cancel()
-            while self._going:
-                self._step()
-            self._pieces.clear()
-            self._end()
+        if not self._going or self._session.closed:
+            return
+        self._session.cancel()
+        with self._session._turn:  # a thread that still waits for a piece, of a task that was cancelled, ends first
+            if self._going and not self._session.closed:
+                while self._going:
+                    self._step()
+                self._pieces.clear()
+                self._end()
 
     def _step(self, pieces: Optional[List[Piece]] = None) -> None:
         try:
@@ -141,10 +147,12 @@ class Session(Handle):
     def __init__(self, model: Model, handle: Optional[int] = None):
         self._model = model
         self._buffer = c.create_string_buffer(_ROOM)
+        self._turn = threading.RLock()  # of the streams of this session: one thread is in them at a time
+        self._ending = threading.RLock()  # while the handle is read without the lock of the model, or given up
         with model._lock:
-            made = handle or library.session_new(model._h)
-            super().__init__(made, library.session_free, model._lock)
-        model._sessions.add(self)
+            whole = model._h  # an Error where it was closed meanwhile
+            super().__init__(handle or library.session_new(whole), library.session_free, model._lock)
+            model._sessions.add(self)
 
     @property
     def model(self) -> Model:
@@ -247,9 +255,9 @@ class Session(Handle):
 
     def cancel(self) -> None:
         """Ends the generation that is running, within one forward pass. May be called from any thread."""
-        handle = self._handle
-        if handle is not None:
-            library.session_cancel(handle)
+        with self._ending:
+            if self._handle is not None:
+                library.session_cancel(self._handle)
 
     # ---- Inside ----
 
@@ -292,6 +300,7 @@ class Session(Handle):
         return Stream(self, Session._reply, owned)
 
     def _start(self, function: Callable[..., int], options: Any) -> None:
+        self._model._free_left()
         sampling = Sampling(self._model, options)
         try:
             check(function(self._h, sampling.handle))
@@ -310,6 +319,7 @@ class Session(Handle):
         """One forward pass. Adds what text it brought to the pieces, if they are given."""
         with self._lock:
             handle = self._h
+            self._model._free_left()
             going = library.session_step(handle)
             if going < 0:
                 raise fail()
@@ -337,8 +347,18 @@ class Session(Handle):
             result = json.loads(read_text(library.session_result, self._h))
             return reply_of(result, json.loads(read_text(library.chat_message, self._h)))
 
+    def _release(self) -> None:
+        with self._ending:
+            handle, self._handle = self._handle, None
+        if handle is not None:
+            self._free(handle)
+
+    def _forked(self) -> None:
+        self._turn, self._ending = threading.RLock(), threading.RLock()
+        super()._forked()
+
     def _collect(self) -> None:
-        # Another thread may be in the model: the handle is freed when the next session is made, or with the model.
+        # Another thread may be in the model: the handle is freed, and what it runs ended, by the next call that computes.
         handle, self._handle = self._handle, None
         if handle is not None and not self._model.closed:
             self._model._left.append(handle)

@@ -95,3 +95,4 @@ class Adapters(unittest.TestCase):
                 model().chat(ASKED, lora=adapter)
             with self.assertRaises(quern.Error):
                 model().chat(ASKED, lora={adapter: float("nan")})
+        self.assertTrue(adapter.closed)  # with its model

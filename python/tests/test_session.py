@@ -1,5 +1,6 @@
 """Sessions: what they keep, and what several threads, an interrupt and a fork do to them."""
 
+import gc
 import threading
 import time
 import unittest
@@ -117,6 +118,17 @@ class Threads(unittest.TestCase):
             next(stream)
             threading.Timer(0.05, session.cancel).start()
             self.assertEqual(stream.result.finish, "cancelled")
+
+    def test_a_stream_that_is_dropped_is_not_computed_on(self):
+        with model().session() as other:
+            other.append("Once")
+            dropped = model().generate("There was", max_tokens=3000, ignore_eos=True, stream=True)
+            next(dropped)
+            del dropped
+            gc.collect()
+            self.assertEqual(len(model()._left), 1)
+            other.generate(max_tokens=2)
+            self.assertEqual(model()._left, [])
 
     def test_closing_while_another_thread_generates(self):
         short = quern.Model(MODEL)

@@ -1,7 +1,10 @@
 """Thinking: on and off, with a budget, and by plans of test-time compute; and streams in asyncio."""
 
 import asyncio
+import gc
+import time
 import unittest
+import unittest.mock
 
 import quern
 from support import MODEL, QUESTION, model
@@ -85,6 +88,36 @@ class Async(unittest.TestCase):
         stream, piece = asyncio.run(left())
         self.assertEqual(stream.result.finish, "cancelled")
         self.assertTrue(stream.result.text.startswith(piece))
+
+    def test_a_task_is_cancelled_while_it_waits_for_a_piece(self):
+        """The thread that waits goes on, beside the one that closes the stream: they must not end it twice."""
+        step = quern.Session._step
+
+        def slow(session, pieces, chat):
+            time.sleep(0.02 if pieces is not None else 0.06)  # the waiting thread sees the cancellation first
+            return step(session, pieces, chat)
+
+        async def pieces(came):
+            async with model().generate("Once", max_tokens=500, ignore_eos=True, stream=True) as stream:
+                async for _ in stream:
+                    came.set()
+
+        async def cancelled():
+            said = []
+            asyncio.get_running_loop().set_exception_handler(lambda loop, what: said.append(what))
+            for _ in range(5):
+                came = asyncio.Event()
+                task = asyncio.ensure_future(pieces(came))
+                await came.wait()
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+            gc.collect()  # an exception that nobody fetched is reported then
+            await asyncio.sleep(0)
+            return said
+
+        with unittest.mock.patch.object(quern.Session, "_step", slow):
+            self.assertEqual(asyncio.run(cancelled()), [])
 
     def test_a_cancelled_task_ends_the_generation(self):
         with quern.Model(MODEL) as own:

@@ -1,4 +1,5 @@
 // Tables in and out over the Arrow C interfaces: the functions of quern.h that take an ArrowArrayStream.
+#include <cerrno>
 #include <fstream>
 
 #include "quern/capi/arrow_in.h"
@@ -69,12 +70,30 @@ void release_single(ArrowArrayStream* s) {
   s->release = nullptr;
 }
 
-// Each is given once: whoever reads a stream of its own making asks once for the schema.
 template <class T>
-int move_out(T& from, T* to) {
+void move_out(T& from, T* to) {
   *to = from;
   from.release = nullptr;
+}
+
+// Given once: a copy of it would need all that is below it copied.
+int move_schema(ArrowArrayStream* s, ArrowSchema* to) {
+  if (!single(s).schema.release) return EINVAL;
+  move_out(single(s).schema, to);
   return 0;
+}
+
+// The array, then the end.
+int move_array(ArrowArrayStream* s, ArrowArray* to) {
+  if (single(s).array.release)
+    move_out(single(s).array, to);
+  else
+    *to = {};
+  return 0;
+}
+
+const char* single_error(ArrowArrayStream* s) {
+  return single(s).schema.release ? nullptr : "this stream of one array hands out its schema once";
 }
 
 // Structs by the names that capsules have.
@@ -163,11 +182,12 @@ int quern_filter_stream(const char* options_json, ArrowArrayStream* texts, Arrow
 int quern_array_stream(ArrowSchema* schema, ArrowArray* array, ArrowArrayStream* out) {
   return guarded(-1, [&] {
     required(schema, "schema"), required(array, "array"), required(out, "out");
+    if (!schema->release || !array->release) quern::fail("the Arrow array was released, or taken by another reader");
     auto one = std::make_unique<SingleArray>();
     move_out(*schema, &one->schema), move_out(*array, &one->array);
-    *out = {.get_schema = [](ArrowArrayStream* s, ArrowSchema* to) { return move_out(single(s).schema, to); },
-            .get_next = [](ArrowArrayStream* s, ArrowArray* to) { return move_out(single(s).array, to); },
-            .get_last_error = [](ArrowArrayStream*) -> const char* { return nullptr; },
+    *out = {.get_schema = move_schema,
+            .get_next = move_array,
+            .get_last_error = single_error,
             .release = release_single,
             .private_data = one.release()};
     return 0;

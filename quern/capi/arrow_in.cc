@@ -80,6 +80,8 @@ bool is_readable(const ArrowSchema& s) { return is_text(s) || (!s.dictionary && 
 }  // namespace
 
 ArrowTexts::ArrowTexts(ArrowArrayStream* stream, std::vector<std::string> columns) : stream_(*stream) {
+  if (!stream_.release)
+    fail("the Arrow stream was released, or taken by another reader: ask its table for a new one");
   stream->release = nullptr;
   try {
     check(stream_.get_schema(&stream_, &schema_));

@@ -25,31 +25,43 @@ const char* format_of(ArrowType type) {
   return "n";
 }
 
-// What an exported array owns; children are moved out by who takes them, and released here otherwise.
+// Arrays or schemas below one that is exported: a receiver moves them out, and the rest is released with their owner, also
+// when its export fails halfway.
+template <class T>
+struct Children {
+  Children() = default;
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+  ~Children() {
+    for (T& child : all)
+      if (child.release) child.release(&child);
+  }
+  std::vector<T> all;
+  std::vector<T*> pointers;
+};
+
+// What an exported array owns.
 struct ArrayParts {
   std::vector<ArrowBuffer> buffers;
   std::vector<const void*> pointers;
-  std::vector<ArrowArray> children;
-  std::vector<ArrowArray*> child_pointers;
+  Children<ArrowArray> children;
 };
 
 void release_array(ArrowArray* a) {
-  for (int64_t i = 0; i < a->n_children; ++i)
-    if (a->children[i]->release) a->children[i]->release(a->children[i]);
   delete static_cast<ArrayParts*>(a->private_data);
   a->release = nullptr;
 }
 
 void fill_array(ArrowArray* out, std::unique_ptr<ArrayParts> parts, int64_t rows, int64_t nulls) {
   for (const ArrowBuffer& b : parts->buffers) parts->pointers.push_back(b.data);
-  for (ArrowArray& child : parts->children) parts->child_pointers.push_back(&child);
+  for (ArrowArray& child : parts->children.all) parts->children.pointers.push_back(&child);
   *out = {.length = rows,
           .null_count = nulls,
           .offset = 0,
           .n_buffers = static_cast<int64_t>(parts->pointers.size()),
-          .n_children = static_cast<int64_t>(parts->children.size()),
+          .n_children = static_cast<int64_t>(parts->children.pointers.size()),
           .buffers = parts->pointers.data(),
-          .children = parts->child_pointers.data(),
+          .children = parts->children.pointers.data(),
           .dictionary = nullptr,
           .release = release_array,
           .private_data = parts.get()};
@@ -65,25 +77,22 @@ ArrowBuffer buffer_of(Values&& values) {
 
 struct SchemaParts {
   std::string format, name;
-  std::vector<ArrowSchema> children;
-  std::vector<ArrowSchema*> child_pointers;
+  Children<ArrowSchema> children;
 };
 
 void release_schema(ArrowSchema* s) {
-  for (int64_t i = 0; i < s->n_children; ++i)
-    if (s->children[i]->release) s->children[i]->release(s->children[i]);
   delete static_cast<SchemaParts*>(s->private_data);
   s->release = nullptr;
 }
 
 void fill_schema(ArrowSchema* out, std::unique_ptr<SchemaParts> parts, int64_t flags) {
-  for (ArrowSchema& child : parts->children) parts->child_pointers.push_back(&child);
+  for (ArrowSchema& child : parts->children.all) parts->children.pointers.push_back(&child);
   *out = {.format = parts->format.c_str(),
           .name = parts->name.c_str(),
           .metadata = nullptr,
           .flags = flags,
-          .n_children = static_cast<int64_t>(parts->children.size()),
-          .children = parts->child_pointers.data(),
+          .n_children = static_cast<int64_t>(parts->children.pointers.size()),
+          .children = parts->children.pointers.data(),
           .dictionary = nullptr,
           .release = release_schema,
           .private_data = parts.get()};
@@ -94,7 +103,7 @@ void fill_schema(ArrowSchema* out, const ArrowField& field) {
   auto parts = std::make_unique<SchemaParts>();
   parts->format = format_of(field.type), parts->name = field.name;
   if (field.type == ArrowType::texts)
-    fill_schema(&parts->children.emplace_back(), {.name = "item", .type = ArrowType::text});
+    fill_schema(&parts->children.all.emplace_back(), {.name = "item", .type = ArrowType::text});
   fill_schema(out, std::move(parts), kArrowNullable);
 }
 
@@ -128,8 +137,8 @@ int get_schema(ArrowArrayStream* s, ArrowSchema* out) {
     auto parts = std::make_unique<SchemaParts>();
     parts->format = "+s";
     const std::vector<ArrowField>& fields = parts_of(s).source->fields();
-    parts->children.reserve(fields.size());
-    for (const ArrowField& f : fields) fill_schema(&parts->children.emplace_back(), f);
+    parts->children.all.resize(fields.size());
+    for (size_t i = 0; i < fields.size(); ++i) fill_schema(&parts->children.all[i], fields[i]);
     fill_schema(out, std::move(parts), 0);
   });
 }
@@ -143,8 +152,8 @@ int get_next(ArrowArrayStream* s, ArrowArray* out) {
     }
     auto parts = std::make_unique<ArrayParts>();
     const int64_t rows = batch->empty() ? 0 : batch->front().size();
-    parts->children.resize(batch->size());
-    for (size_t i = 0; i < batch->size(); ++i) (*batch)[i].export_to(&parts->children[i]);
+    parts->children.all.resize(batch->size());
+    for (size_t i = 0; i < batch->size(); ++i) (*batch)[i].export_to(&parts->children.all[i]);
     parts->buffers.push_back({});  // no row of a batch is null
     fill_array(out, std::move(parts), rows, 0);
   });
@@ -233,7 +242,7 @@ void ArrowColumn::export_to(ArrowArray* out) {
       items.rows_ = static_cast<int64_t>(ends_.size()) - 1;
       items.ends_ = std::move(ends_), items.text_ = std::move(text_);
       parts->buffers.push_back(buffer_of(std::move(list_ends_)));
-      items.export_to(&parts->children.emplace_back());
+      items.export_to(&parts->children.all.emplace_back());
       break;
     }
   }

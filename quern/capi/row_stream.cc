@@ -25,10 +25,11 @@ std::optional<T> read_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-// A member that is missing, null or of another type is null. Cells of CSV are strings that may spell a number.
+// A member that is missing, null or of another type is null; as text, numbers and objects stand as in their line. Cells of
+// CSV are strings that may spell a number.
 void add_member(const corpus::JsonMember& m, ArrowType type, ArrowColumn& to) {
   using Kind = corpus::JsonMember::Kind;
-  if (m.kind == Kind::missing || m.value == "null") return to.add_null();
+  if (m.kind == Kind::missing || (m.kind == Kind::other && m.value == "null")) return to.add_null();
   switch (type) {
     case ArrowType::integer:
       if (const auto whole = read_number<int64_t>(m.value)) return to.add(*whole);

@@ -18,8 +18,7 @@ struct RowStreamSettings {
     rows.visit(v);
     v("columns", columns,
       "columns: text, source, url, date, line, and members of a JSON line as NAME:TYPE, with text, integer, number "
-      "or "
-      "truth for the type");
+      "or truth for the type");
   }
 };
 

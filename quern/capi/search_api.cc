@@ -30,7 +30,7 @@ Json ask(memory::Memory& m, std::string_view question, int64_t now) {
   Json j = r.json(m.info().id), turns = Json::array();
   const memory::TurnTable& t = m.table();
   for (const int32_t response : r.responses) {
-    const auto row = static_cast<size_t>(std::ranges::lower_bound(t.response, response) - t.response.begin());
+    const size_t row = t.row_of(response).value();
     Json one = Json::object();
     one.set("response", int64_t{response}), one.set("session", int64_t{t.session[row]});
     one.set("time", memory::time_text(t.local(row)));
@@ -145,7 +145,10 @@ int64_t quern_memory_turns(quern_memory* memory, int64_t first, int64_t limit, c
 int64_t quern_memory_forget(quern_memory* memory, const int64_t* turns, int64_t n) {
   return guarded(int64_t{-1}, [&] {
     std::vector<int32_t> which;
-    for (const int64_t turn : required(turns, n, "turns")) which.push_back(static_cast<int32_t>(turn));
+    for (const int64_t turn : required(turns, n, "turns")) {
+      if (turn < 0 || turn > INT32_MAX) quern::fail("turn {}: expected the number of a turn", turn);
+      which.push_back(static_cast<int32_t>(turn));
+    }
     return required(memory, "memory").memory.forget(which);
   });
 }

@@ -16,8 +16,14 @@ reason::ThinkResult think(quern_session& s, const ReplyParts& reply, std::string
                                          .plan = reason::parse_plan(std::string(plan)),
                                          .options = std::move(options)});
   s.cancelled = false;
-  for (bool told = false; runner.advance(); m.engine->step())
-    if (s.cancelled && !told) runner.cancel(), told = true;
+  s.text.clear(), s.reasoning.clear();
+  try {
+    for (bool told = false; runner.advance(); m.engine->step())
+      if (s.cancelled && !told) runner.cancel(), told = true;
+  } catch (...) {  // other sessions must not go on computing its candidates
+    runner.cancel();
+    throw;
+  }
   return runner.thought();
 }
 
@@ -31,6 +37,7 @@ int64_t reply_by_thinking(quern_session& s, std::string_view plan, const quern_s
   for (const reason::Candidate& c : t.candidates)
     if (c.finish == "error") fail("{}", c.error);
   const reason::Candidate* best = t.best();
+  if (!best && s.cancelled) fail("think: cancelled before a candidate finished");
   if (!best) fail("think: no candidate finished: raise max_tokens, or the plan's beta");
   reply.push(best->text), reply.finish();
   s.reply = reply.message();

@@ -158,6 +158,9 @@ TEST(CApiMemory, TurnsAreListedAndForgotten) {
   EXPECT_EQ(quern_memory_forget(memory, gone, 2), 2) << quern_last_error();
   EXPECT_EQ(turns(0, 100), "Turn 0;Turn 2;Turn 4;");
   EXPECT_EQ(turns(0, 2), "Turn 0;Turn 2;");
+  const int64_t huge[] = {numbers[0] + (int64_t{1} << 32)};  // whose lower half is a turn
+  EXPECT_EQ(quern_memory_forget(memory, huge, 1), -1);
+  EXPECT_EQ(turns(0, 2), "Turn 0;Turn 2;");
   // The lines are those of the command.
   std::string lines;
   const Json first_two = Json::parse(buffer.c_str());

@@ -65,7 +65,8 @@ class CApiTables : public testing::Test {
 TEST_F(CApiTables, DocumentsAreRecordBatches) {
   write(
       "{\"text\": \"one ä\", \"n\": 7, \"x\": 2.5, \"ok\": true, \"t\": \"a\"}\nnothing\n"
-      "{\"text\": \"two\", \"n\": \"8\", \"x\": null, \"ok\": 1, \"t\": {\"a\": 1}}\n{\"text\": \"three\"}\n");
+      "{\"text\": \"two\", \"n\": \"8\", \"x\": null, \"ok\": 1, \"t\": {\"a\": 1}}\n{\"text\": \"three\"}\n"
+      "{\"text\": \"four\", \"t\": \"null\"}\n");
   Stream s;
   ASSERT_EQ(quern_rows_stream(
                 options(R"(, "columns": ["text", "source", "n:integer", "x:number", "ok:truth", "t:text"])").c_str(),
@@ -74,7 +75,7 @@ TEST_F(CApiTables, DocumentsAreRecordBatches) {
       << quern_last_error();
   EXPECT_EQ(s.fields(), "text:u source:u n:l x:g ok:b t:u");
   ASSERT_TRUE(s.next());
-  ASSERT_EQ(s.batch.length, 3);
+  ASSERT_EQ(s.batch.length, 4);
   ArrowArray* const* c = s.batch.children;
   EXPECT_EQ(text(c[0], 0) + text(c[0], 1) + text(c[0], 2), "one ätwothree");
   EXPECT_EQ(text(c[1], 2), "notes");
@@ -82,6 +83,8 @@ TEST_F(CApiTables, DocumentsAreRecordBatches) {
   EXPECT_EQ(at<double>(c[3], 1, 0), 2.5);
   EXPECT_TRUE(bit(c[4], 1, 0));
   EXPECT_EQ(text(c[5], 0) + text(c[5], 1), "a{\"a\": 1}");
+  EXPECT_FALSE(is_null(c[5], 3));
+  EXPECT_EQ(text(c[5], 3), "null");  // a text of four letters
   for (int i = 2; i < 6; ++i) EXPECT_TRUE(is_null(c[i], 2)) << i;
   EXPECT_TRUE(is_null(c[3], 1) && is_null(c[4], 1) && !is_null(c[2], 1));
   // A child may be kept longer than its batch.
@@ -101,11 +104,12 @@ TEST_F(CApiTables, DocumentsAreRecordBatches) {
   Stream in;
   ASSERT_EQ(quern_rows_stream(options("").c_str(), &in.stream), 0);
   quern_texts* texts = quern_texts_open(&in.stream, nullptr);
-  EXPECT_EQ(quern_texts_write(texts, (scratch_ / "rows.jsonl").c_str()), 3) << quern_last_error();
+  EXPECT_EQ(quern_texts_write(texts, (scratch_ / "rows.jsonl").c_str()), 4) << quern_last_error();
   EXPECT_EQ(quern_texts_write(texts, (scratch_ / "no/rows.jsonl").c_str()), -1);
   quern_texts_free(texts);
   EXPECT_EQ(shell("cat " + (scratch_ / "rows.jsonl")).out,
-            "{\"row\":0,\"text\":\"one ä\"}\n{\"row\":1,\"text\":\"two\"}\n{\"row\":2,\"text\":\"three\"}\n");
+            "{\"row\":0,\"text\":\"one ä\"}\n{\"row\":1,\"text\":\"two\"}\n{\"row\":2,\"text\":\"three\"}\n"
+            "{\"row\":3,\"text\":\"four\"}\n");
 
   refused(R"(, "columns": ["txet"])", "did you mean 'text'");
   refused(R"(, "columns": ["n:int"])", "integer, number or truth");
@@ -275,6 +279,27 @@ TEST(CApiTexts, StringsOfEveryKind) {
     EXPECT_NE(g.read(R"(["n"])").find("Arrow type 'g' holds no text"), std::string::npos);
   }
   EXPECT_EQ(quern_texts_open(nullptr, nullptr), nullptr);
+}
+
+// What another reader has taken, or released, is refused and not read.
+TEST(CApiTexts, WhatIsGoneIsRefused) {
+  const int32_t offsets[] = {0, 1, 3};
+  const void* buffers[] = {nullptr, offsets, "abc"};
+  Given g;
+  g.set(0, "u", "t", array_of(2, buffers));
+  Stream one, again;
+  ASSERT_EQ(quern_array_stream(&g.schemas[0], &g.arrays[0], &one.stream), 0) << quern_last_error();
+  EXPECT_EQ(quern_array_stream(&g.schemas[0], &g.arrays[0], &again.stream), -1);
+  EXPECT_NE(std::string(quern_last_error()).find("another reader"), std::string::npos) << quern_last_error();
+  EXPECT_EQ(one.fields(), "");
+  EXPECT_NE(one.stream.get_schema(&one.stream, &again.schema), 0);  // a second time
+  EXPECT_NE(std::string(one.stream.get_last_error(&one.stream)).find("once"), std::string::npos);
+  EXPECT_TRUE(one.next());
+  EXPECT_FALSE(one.next());
+  one.stream.release(&one.stream);
+  EXPECT_EQ(quern_texts_open(&one.stream, nullptr), nullptr);
+  EXPECT_NE(std::string(quern_last_error()).find("another reader"), std::string::npos) << quern_last_error();
+  EXPECT_EQ(quern_filter_stream(R"({"filter": "c4"})", &one.stream, &again.stream), -1);
 }
 
 // What a capsule holds ends with it, whether its stream was taken or not.

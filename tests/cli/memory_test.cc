@@ -93,6 +93,36 @@ TEST(CliMemory, AddsForgetsAndExports) {
   EXPECT_EQ(Json::parse(r.out).as_array().size(), 2u);
 }
 
+TEST(CliMemory, UsersLateTurnsAndAppendedImports) {
+  ScratchFolder d;
+  const std::string add = "quern memory add --db " + (d / "m.db") + " --conversation diary --speaker Ada --time ";
+  ASSERT_EQ(shell(add + "'2100-01-01' 'from the future'").code, 0);
+  const Ran late = shell(add + "'2024-03-30 10:00' 'The kiln cracked.'");
+  EXPECT_EQ(late.code, 0) << late.err;
+  EXPECT_EQ(late.out, "response 1 of session 1\n");
+  EXPECT_NE(late.err.find("earlier than other turns"), std::string::npos) << late.err;
+  ASSERT_EQ(shell(add + "'2024-03-30' 'hers alone' --user ada").code, 0);
+  const std::string db = " --db " + (d / "m.db");
+  EXPECT_EQ(shell("quern memory export --user ada" + db).out.find("kiln"), std::string::npos);
+  const Json all = Json::parse(shell("quern memory sessions --json" + db).out);
+  ASSERT_EQ(all.as_array().size(), 2u);
+  EXPECT_EQ(all.as_array()[1].at("user").as_string(), "ada");
+  EXPECT_NE(shell("quern memory ask 'What about the kiln?' --now 2024-05-01" + db).out.find("cracked"),
+            std::string::npos);
+  write_file(d / "more.jsonl", R"({"speaker": "Bo", "text": "before", "time": "2024-03-29 10:00"}
+{"speaker": "Bo", "text": "after", "time": "2024-04-02 10:00"}
+)");
+  const std::string import = "quern memory import " + (d / "more.jsonl") + " --conversation diary" + db;
+  const Ran refused = shell(import);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("--append"), std::string::npos) << refused.err;
+  ASSERT_EQ(shell(import + " --append").code, 0);
+  const Json sessions = Json::parse(shell("quern memory sessions --conversation diary --json" + db).out);
+  std::vector<int64_t> first;
+  for (const Json& s : sessions.as_array()) first.push_back(s.at("first_response").as_int());
+  EXPECT_EQ(first, (std::vector<int64_t>{2, 1, 3, 0}));
+}
+
 TEST(CliMemory, EveryRankingFindsTheTurnThatSaysIt) {
   ScratchFolder d;
   ASSERT_EQ(shell(fmt::format("quern memory add --db {} --speaker Ada --time '2024-03-30 10:00' 'The kiln cracked "
@@ -138,7 +168,7 @@ TEST(CliMemory, MistakesAreNamed) {
   r = shell(
       fmt::format("quern memory ask --db {} --now '2024-03-14 15:20' --json 'What did we discuss on February 31st?'",
                   d / "m.db"));
-  ASSERT_EQ(r.code, 0) << r.err;
+  ASSERT_EQ(r.code, 1) << r.err;  // nothing was found
   EXPECT_TRUE(Json::parse(r.out).at("responses").as_array().empty());
   EXPECT_NE(r.out.find("there is no such date"), std::string::npos) << r.out;
   write_file(d / "tmd.json", R"({"session_1": [{"speaker": "A", "text": "x", "date_time": "yesterday"}]})");

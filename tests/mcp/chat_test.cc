@@ -1,8 +1,11 @@
 // Tools of MCP servers in chats: rounds, permissions, what goes back to the client, streams, endpoints, foreign pages.
+#include <fstream>
 #include <set>
 
+#include "quern/serve/api/mcp_api.h"
 #include "quern/serve/api/mcp_chat.h"
 #include "quern/serve/http/memory_exchange.h"
+#include "quern/serve/wire/api_error.h"
 #include "tests/cli/shell.h"
 #include "tests/mcp/script_server.h"
 #include "tests/serve/serving.h"
@@ -68,6 +71,23 @@ TEST_F(McpChat, AllowedCallsRunAndTheModelGoesOn) {
   body.set("tools", std::move(functions));
   EXPECT_EQ(ok(post(kChat, body.dump())).at("choices").as_array()[0].at("message").at("content"),
             choice.at("message").at("content"));
+}
+
+TEST_F(McpChat, RoundsAreTheCallers) {
+  const std::string keys = folder_ / "keys.toml";
+  std::ofstream(keys) << "[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\n";
+  serve::AppOptions options;
+  options.keys_file = keys;
+  begin(std::move(options));
+  const char* key = "x-api-key: sk-of-ci-\r\n";
+  const Json j = ok(post(kChat, asking(R"({"allow": ["notes.echo"]})"), key));
+  ASSERT_EQ(j.at("x_mcp").at("rounds"), Json(1)) << j.dump();
+  const Json& usage = j.at("usage");
+  const Json today = ok(http(port(), "GET", "/v1/usage", {}, key)).at("data").as_array()[0].at("today");
+  EXPECT_EQ(today.at("requests"), Json(1));
+  EXPECT_EQ(today.at("prompt_tokens"), usage.at("prompt_tokens")) << "of both rounds";
+  EXPECT_EQ(today.at("completion_tokens"), usage.at("completion_tokens"));
+  EXPECT_NE(http(port(), "GET", "/metrics", {}, key).body.find("gen_ai_response_model=\"tiny\""), std::string::npos);
 }
 
 TEST_F(McpChat, ACallThatIsNotAllowedGoesToTheClient) {
@@ -157,6 +177,43 @@ TEST_F(McpChat, StreamsTellWhatHappens) {
   EXPECT_EQ(back.events.back().at("pending").as_array().size(), 1u);
 }
 
+TEST_F(McpChat, ACallThatIsCutOffEndsTheStreamInOrder) {
+  begin();
+  for (int tokens = 5; tokens < 120; tokens += 5) {
+    const SeenStream s =
+        seen(post(kChat, asking(R"({"allow": ["*"], "max_rounds": 1})",
+                                fmt::format(R"(, "stream": true, "max_completion_tokens": {})", tokens)))
+                 .body);
+    EXPECT_TRUE(s.done) << tokens;
+    EXPECT_FALSE(s.finish.empty()) << tokens;
+    ASSERT_FALSE(s.events.empty()) << tokens;
+    EXPECT_EQ(s.events.back().at("event"), Json("done")) << tokens;
+    for (const Json& call : s.events.back().at("calls").as_array())
+      EXPECT_EQ(call.at("text"), Json(said(call.at("arguments")))) << "only whole calls ran: " << tokens;
+  }
+}
+
+TEST_F(McpChat, EveryRoundCountsForTheKey) {
+  std::ofstream(folder_ / "keys.toml")
+      << "[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\ntokens_per_minute = 1000000\n";
+  serve::AppOptions options;
+  options.keys_file = folder_ / "keys.toml";
+  begin(std::move(options));
+  const char* key = "Authorization: Bearer sk-of-ci-\r\n";
+  const Json j = ok(post(kChat, asking(R"({"allow": ["*"], "max_rounds": 2})"), key));
+  ASSERT_GE(j.at("x_mcp").at("rounds").as_int(), 1);
+  const Json used = ok(http(port(), "GET", "/v1/usage", {}, key)).at("data").as_array()[0].at("since_start");
+  EXPECT_EQ(used.at("prompt_tokens"), j.at("usage").at("prompt_tokens"));
+  EXPECT_EQ(used.at("completion_tokens"), j.at("usage").at("completion_tokens"));
+}
+
+TEST_F(McpChat, ACallEndsWithItsClient) {
+  const mcp::Servers servers({script_server(folder_ / "", "notes")}, "0");
+  EXPECT_THROW(
+      serve::mcp_call_json(servers, Json::parse(R"({"server": "notes", "tool": "silent"})"), [] { return true; }),
+      serve::ApiError);
+}
+
 TEST_F(McpChat, ARefusedCallIsToldToTheModel) {
   begin();
   const mcp::Servers servers({script_server(folder_ / "", "notes")}, "0");
@@ -225,6 +282,12 @@ TEST_F(McpChat, ListsAndCalls) {
   refused(post("/v1/mcp/call", R"({"tool": "echo"})"), 400, "server");
   refused(post("/v1/mcp/call", R"({"server": "notes"})"), 400, "exactly one");
   refused(post("/v1/mcp/call", R"({"server": "notes", "tool": "silent", "timeout": 0.2})"), 504, "within 0.2 s");
+  RawClient leaves(port());
+  const std::string silent = R"({"server": "notes", "tool": "silent", "timeout": 600})";
+  leaves.send(fmt::format("POST /v1/mcp/call HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", silent.size(), silent));
+  eventually("the call runs", [&] { return app_->busy() == 1; });
+  leaves.hang_up();
+  eventually("it is given up", [&] { return app_->busy() == 0; });
   refused(post("/v1/mcp/call", R"({"server": "notes", "tool": "leave"})"), 502, "has ended");
   refused(post("/v1/mcp/call", R"({"server": "off", "tool": "echo"})"), 502, "disabled");
 }

@@ -153,6 +153,12 @@ TEST_F(McpClient, SecretsAreNotRepeated) {
   EXPECT_NE(never.status().error.find("no start with ***"), std::string::npos) << never.status().error;
 }
 
+TEST_F(McpClient, ARefusedHandshakeIsNoResultOfATool) {
+  RemoteServer s = server("refuse");
+  EXPECT_NE(failure(s, "echo", Kind::unreachable).find("MCP server 'script': no entry with ***"), std::string::npos);
+  EXPECT_EQ(s.status().state, "failed");
+}
+
 TEST_F(McpClient, AfterAFailedStartThereIsAPause) {
   RemoteServer s = server("never");
   EXPECT_THROW(s.tools(), ClientError);

@@ -88,6 +88,19 @@ TEST_F(McpOffers, Documents) {
   std::ofstream(text + "/tower.txt") << "The tower stands on the hill.\n";  // by another process, meanwhile
   recall::RecallStore(folder_ / "index").index({text}, {});
   EXPECT_EQ(call("search_documents", R"({"query": "tower hill", "k": 1})").at("hits").as_array().size(), 1u);
+  std::ofstream out(text + "/long.txt");
+  for (int i = 0; i < 160'000; ++i) out << "€€ ";
+  out.close();
+  recall::RecallStore(folder_ / "index").index({text}, {});
+  const std::string long_uri = uri.substr(0, uri.rfind('/') + 1) + "long.txt";
+  const std::string cut = ask("resources/read", fmt::format(R"({{"uri": "{}"}})", long_uri))
+                              .at("contents")
+                              .as_array()[0]
+                              .at("text")
+                              .as_string();
+  const size_t end = cut.find("\n(the first ");
+  ASSERT_NE(end, cut.npos);
+  EXPECT_TRUE(cut[end - 1] == ' ' || cut.substr(end - 3, 3) == "€") << "whole characters";
 }
 
 TEST_F(McpOffers, Memory) {

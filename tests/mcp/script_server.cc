@@ -11,6 +11,7 @@ say() { printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","te
 tool() { printf '{"name":"%s","description":"does %s","inputSchema":{"type":"object","properties":{"text":{"enum":["one","two"]}},"required":["text"]}}' "$1" "$1"; }
 [ "$START" = never ] && { echo "no start with $TOKEN" >&2; exit 3; }
 [ "$START" = mute ] && sleep 60
+[ "$START" = refuse ] && { read -r line; printf '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no entry with %s"}}\n' "$TOKEN"; read -r line; exit; }
 while IFS= read -r line; do
   rest=${line#*\"id\":}; id=${rest%%,*}
   case "$line" in

@@ -46,6 +46,27 @@ TEST_F(Serving, AFullQueueSaysSo) {
           "queue_full");
 }
 
+TEST(HttpServerOptions, LookupsAreAnsweredBesideAsManyRequestsAsAnAppTakes) {
+  EXPECT_GT(serve::HttpServerOptions().workers, serve::AppOptions().max_requests);
+}
+
+TEST_F(Serving, ReadinessAndRefusalAgreeOnTheMaximumOfRequests) {
+  serve::AppOptions options;
+  options.max_requests = 1;
+  start(options);
+  RawClient c(port());
+  const std::string body = R"({"prompt": "x", "max_tokens": 150000, "ignore_eos": true})";
+  c.send(fmt::format("POST /v1/completions HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", body.size(), body));
+  eventually("it runs", [&] { return model_->host->counts().running == 1; });
+  const RawAnswer ready = http(port(), "GET", "/ready");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_NE(ready.body.find("1 requests are running"), std::string::npos) << ready.body;
+  refused(post("/v1/completions", R"({"prompt": "x"})"), 429, "too_many_requests");
+  EXPECT_EQ(http(port(), "GET", "/health").status, 200);
+  c.hang_up();
+  eventually("it is ready again", [&] { return http(port(), "GET", "/ready").status == 200; });
+}
+
 TEST_F(Serving, ARequestEndsWithItsTime) {
   start();
   const std::string chat = R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 150000, "timeout": )";

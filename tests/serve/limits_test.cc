@@ -39,6 +39,36 @@ class WithKeys : public Serving {
   std::string file_ = testing::TempDir() + fmt::format("keys-{}.toml", ::getpid());
 };
 
+TEST_F(WithKeys, AKeyEndsTheThinkingOfItsOwnRequests) {
+  script_ = {{"think", "<think>\n" + std::string(80'000, '.') + "\n</think>\n\nDone."}};
+  start_with(
+      "[[key]]
+name = \"one\"
+key = \"sk-of-one\"
+[[key]]
+name = \"two\"
+key = \"sk-of-two\"
+"
+      "[[key]]
+name = \"boss\"
+key = \"sk-of-boss\"
+admin = true
+");
+  RawClient c(port());
+  const std::string body = R"({"messages": [{"role": "user", "content": "think"}], "stream": true})";
+  ASSERT_TRUE(
+      c.send(fmt::format("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-of-one\r\nconnection: close\r\n"
+                         "content-length: {}\r\n\r\n{}",
+                         body.size(), body)));
+  const std::string seen = c.read_until("reasoning_content");
+  const size_t at = seen.find("x-request-id: ") + 14;
+  const std::string path = "/v1/requests/" + seen.substr(at, seen.find('\r', at) - at) + "/end_thinking";
+  refused(http(port(), "POST", path, {}, "authorization: Bearer sk-of-two\r\n"), 404, "no running request");
+  refused(http(port(), "POST", "/v1/requests/req-0/end_thinking", {}, "authorization: Bearer sk-of-boss\r\n"), 404, "req-0");
+  EXPECT_EQ(ok(http(port(), "POST", path, {}, "authorization: Bearer sk-of-one\r\n")).at("ended"), Json(true));
+  EXPECT_NE(c.read_all().find("\"finish_reason\":\"stop\""), std::string::npos);
+}
+
 TEST_F(WithKeys, RequestsPerMinuteAndTheirHeaders) {
   start_with("[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\nrequests_per_minute = 2\ntokens_per_minute = 10000\n");
   refused(post("/v1/chat/completions", kChat), 401, "invalid_api_key");
@@ -92,11 +122,44 @@ TEST_F(WithKeys, LengthsAndModelsAreThoseOfTheKey) {
   const std::string words(400, 'q');
   refused(chat("sk-of-short", R"({"messages": [{"role": "user", "content": ")" + words + R"("}]})"), 400,
           "context_length_exceeded");
+  const char* key = "x-api-key: sk-of-short\r\n";
+  ok(post("/v1/embeddings", R"({"input": "q"})", key));
+  refused(post("/v1/embeddings", R"({"input": ["q", ")" + words + R"("]})", key), 400, "text 1 has");
   refused(chat("sk-of-other", R"({"model": "tiny", "messages": [{"role": "user", "content": "x"}]})"), 403,
           "model_not_allowed");
   refused(chat("sk-of-other"), 404, "model_not_found");  // the one that it may use is not here
   EXPECT_TRUE(ok(get("/v1/models", "sk-of-other")).at("data").as_array().empty());
   EXPECT_EQ(get("/v1/models/tiny", "sk-of-other").status, 403);
+}
+
+TEST_F(WithKeys, ModelsOfTheKeyHoldEverywhere) {
+  start_with("[[key]]\nname = \"other\"\nkey = \"sk-of-other\"\nmodels = [\"large\"]\n");
+  const char* key = "x-api-key: sk-of-other\r\n";
+  for (const char* list : {"/api/tags", "/api/ps", "/props", "/v1/cache"})
+    EXPECT_TRUE(ok(get(list, "sk-of-other")).at("models").as_array().empty()) << list;
+  EXPECT_EQ(get("/props?model=tiny", "sk-of-other").status, 403);
+  for (const char* named : {R"({"model": "tiny:latest"})", R"({"name": "tiny"})"})
+    EXPECT_EQ(post("/api/show", named, key).status, 403) << named;
+  refused(post("/v1/sessions/one", "", key), 404, "large");
+  refused(post("/v1/completions", R"({"prompt": "x", "lora": [{"id": "sql"}]})", key), 403, "model_not_allowed");
+  refused(post("/v1/completions", R"({"prompt": "x", "lora": [{"id": 0}]})", key), 400, "lora");
+  refused(post("/v1/unload_lora_adapter", R"({"lora_name": "sql"})", key), 403, "'other'");
+}
+
+TEST_F(WithKeys, ARunningRequestIsSteeredAlsoAtTheLimit) {
+  start_with("[[key]]\nname = \"ci\"\nkey = \"sk-of-ci-\"\nconcurrent = 1\n");
+  const char* key = "x-api-key: sk-of-ci-\r\n";
+  RawClient c(port());
+  const std::string body = R"({"prompt": "x", "max_tokens": 150000, "ignore_eos": true})";
+  c.send(fmt::format("POST /v1/completions HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{}", key, body.size(), body));
+  eventually("it runs", [&] { return model_->host->counts().running == 1; });
+  const std::string id = ok(get("/slots", "sk-of-ci-")).as_array()[0].at("id").as_string();
+  const std::string path = "/v1/requests/" + id + "/end_thinking";
+  EXPECT_EQ(ok(post(path.c_str(), "", key)).at("id"), Json(id));
+  app_->drain();
+  EXPECT_EQ(post(path.c_str(), "", key).status, 200) << "also of a server that stops";
+  refused(post(path.c_str(), ""), 401, "invalid_api_key");
+  c.hang_up();
 }
 
 TEST_F(WithKeys, PlacesAreGivenBackAlsoByClientsThatHangUp) {
@@ -108,6 +171,9 @@ TEST_F(WithKeys, PlacesAreGivenBackAlsoByClientsThatHangUp) {
                        body.size(), body));
     eventually("it runs", [&] { return model_->host->counts().running == 1; });
     refused(chat("sk-of-ci-"), 429, "rate_limit_exceeded");
+    const char* key = "Authorization: Bearer sk-of-ci-\r\n";  // ending a thinking takes no place
+    refused(http(port(), "POST", "/v1/requests/req-0/end_thinking", {}, key), 404, "req-0");
+    refused(http(port(), "POST", "/v1/requests/req-0/end_thinking"), 401, "invalid_api_key");
     c.hang_up();
   }
   eventually("its place is free", [&] { return chat("sk-of-ci-").status == 200; });

@@ -36,7 +36,7 @@ void each_object(const Json& j, const std::function<void(const Json&)>& f) {
 // The route that serves a path, as App::dispatch finds it; null: none.
 const serve::App::Route* route_of(const std::string& method, const std::string& path) {
   const serve::App::Route* found = nullptr;
-  for (const serve::App::Route& r : serve::App::routes()) {
+  for (const serve::App::Route& r : serve::App::kRoutes) {
     const std::string_view p = r.path;
     const bool below = p.size() > 1 && p.ends_with('/') && path.size() > p.size() && path.starts_with(p);
     if (method == r.method && (path == p || below)) found = &r;
@@ -54,7 +54,7 @@ TEST(OpenApi, DescribesEveryRouteAndNothingElse) {
     ASSERT_NE(r, nullptr) << one << " is described, and no route serves it";
     met.insert(r);
   }
-  for (const serve::App::Route& r : serve::App::routes())
+  for (const serve::App::Route& r : serve::App::kRoutes)
     EXPECT_TRUE(met.contains(&r)) << r.method << " " << r.path
                                   << " is not described: add what it takes and answers to quern/serve/describe";
 }

@@ -39,6 +39,16 @@ class Sessions : public Serving {
 
 const Json& message_of(const Json& answer) { return answer.at("choices").as_array()[0].at("message"); }
 
+TEST_F(Sessions, PagesOfOtherOriginsSaveNothing) {
+  begin();
+  const std::string body = R"({"prompt": "What is the answer? Answer: 4"})";
+  refused(post("/v1/sessions/a", body, "Origin: https://page.example\r\n"), 403, "foreign_origin");
+  refused(post("/v1/load_lora_adapter", "{}", "Origin: https://page.example\r\n"), 403, "foreign_origin");
+  ok(post("/v1/sessions/a", body, "Origin: http://localhost\r\n"));  // the server's own
+  app_->configure({.cors = {"https://page.example"}});
+  ok(post("/v1/sessions/a", body, "Origin: https://page.example\r\n"));
+}
+
 TEST_F(Sessions, GoOnAfterARestart) {
   begin();
   const std::string question = R"({"role": "user", "content": "What is the answer? What is the answer?"})";

@@ -15,7 +15,7 @@ from browser import Browser
 MODEL = pathlib.Path(__file__).resolve().parents[2] / "models" / "zaya-nano"
 NOTES = "# The mill\n\nThe mill stands by the river at Wick. It has two stones.\n\n# The oven\n\nThe oven is lit before dawn.\n"
 # Endpoints that a server may not have: the page asks once whether they are there.
-OPTIONAL = ("/v1/mcp/servers", "/v1/cache")
+OPTIONAL = ("/v1/mcp/servers",)
 
 
 def write_run(folder):

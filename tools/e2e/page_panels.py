@@ -21,14 +21,38 @@ SCRIPTED = """(async () => {
 })()"""
 
 
+# A model that thinks until it is told to answer, and the server's word for it.
+THINKS = """(() => { const real = window.fetch, line = delta => new TextEncoder().encode('data: ' + JSON.stringify({ id: 'chatcmpl-7', choices: [{ index: 0, delta }] }) + '\\n\\n');
+  let stream;
+  window.ended = [];
+  window.fetch = async (path, of = {}) => {
+    if (path.startsWith('v1/requests/')) {
+      ended.push(of.method + ' ' + path), stream.enqueue(line({ content: 'Seven.' })), stream.close(), window.fetch = real;
+      return new Response('{"ended": true}');
+    }
+    if (path !== 'v1/chat/completions') return real(path, of);
+    return new Response(new ReadableStream({ start(s) { (stream = s).enqueue(line({ reasoning_content: 'Let me see. ' })); } }), { headers: { 'content-type': 'text/event-stream' } });
+  };
+})()"""
+
+# What a server with API keys says to an administrator, and to a key that may see no texts.
+USAGE = """(async () => { const real = window.fetch, key = (name, limits, left) => ({ name, in_flight: 0, today: { requests: 3, refused: 1, prompt_tokens: 1000, completion_tokens: 234, total_tokens: 1234 }, limits, tokens_left_today: left });
+  window.fetch = async () => new Response(JSON.stringify({ data: [key('ada', { requests_per_minute: 60, tokens_per_day: 5000 }, 3766), key('ops', {})] }));
+  await drawUsage(); window.fetch = real; })()"""
+REFUSED = """(async () => { const real = window.fetch; window.asked = [], $('key').value = 'k';
+  window.fetch = async path => { asked.push(path); return /text=true/.test(path) ? new Response('{"error": {"message": "no"}}', { status: 403 }) : new Response('{"models": []}'); };
+  await drawCache(), await drawCache(); window.fetch = real, $('key').value = ''; })()"""
+
 # The answer of a server that shows the tree of its cache.
 CACHE = """(async () => { const real = window.fetch, node = (begin, where, bytes, hits, age, children) => ({ begin, tokens: 48, where, memory_bytes: bytes, disk_bytes: bytes, hits, age_seconds: age, children });
-  window.fetch = async () => new Response(JSON.stringify({ models: [{ model: 'm', memory_bytes: 1 << 20, memory_budget_bytes: 1 << 30, disk: { bytes: 1 << 20, budget_bytes: 1 << 30 }, omitted_nodes: 0, trees: [{ adapter: null, children: [node(0, 'both', 32768, 3, 4, [node(48, 'disk', 16384, 1, 9, [])])] }] }] }));
+  window.fetch = async () => new Response(JSON.stringify({ models: [{ model: 'm', memory_bytes: 1 << 20, memory_budget_bytes: 1 << 30, disk: { bytes: 1 << 20, budget_bytes: 1 << 30 }, omitted_nodes: 0, trees: [{ adapter: null, children: [node(0, 'both', 32768, 3, 4, [node(48, 'disk', 16384, 1, 9, [node(96, 'disk', 1, 0, 9, []), node(96, 'disk', 1, 0, 9, [])])])] }] }] }));
   await drawCache(); window.fetch = real; })()"""
 
 
 def steps(b, home):
     formats(b)
+    thinking(b)
+    adapters(b)
     server(b)
     knowledge(b)
     if b.run("!!defaults.runs"):
@@ -89,14 +113,47 @@ def formats(b):
     check("no format again", run("JSON.stringify(formatFields())") == "{}" and run("$('format').textContent") == "Format: free")
 
 
+def thinking(b):
+    run, check = b.run, b.check
+    run(THINKS)
+    run("freshChat()")
+    run("$('ask').focus()")
+    b.type("What is seven?")
+    b.key("Enter")
+    b.wait("the thinking", "!$('answerNow').hidden")
+    b.click("#answerNow")
+    b.wait("the answer", IDLE + " && lastOf(current).content === 'Seven.'")
+    check("a thinking can be ended by its request's id", run("ended.join()") == "POST v1/requests/chatcmpl-7/end_thinking" and run("lastOf(current).reasoning") == "Let me see. ")
+    check("and the button goes with it", run("$('answerNow').hidden"))
+    run("freshChat()")
+
+
+def adapters(b):
+    run, check = b.run, b.check
+    run("adapterList = ['poet', 'judge'].map(id => ({ id, parent: $('model').value, loaded: true })), showAdapters(), $('adapter1').checked = true, $('scale1').value = '0.5'")
+    b.click("#settings")
+    b.wait("the settings", "$('settingsBox').open")
+    check("a choice of adapters outlives the opening of the settings", run("JSON.stringify(chosenAdapters())") == '[{"id":"judge","scale":0.5}]')
+    b.key("Escape")
+    run("loadModels()")
+    check("adapters that the server no longer has are not sent", run("chosenAdapters()") is None)
+
+
 def server(b):
     run, check = b.run, b.check
     b.click("#status")
     b.wait("the server's state", "$('statusBox').open && document.querySelectorAll('#statusBody tr').length > 8")
     check("counters and models are shown", run("/Tokens generated/.test($('statusBody').textContent) && /zaya-nano/.test($('statusBody').textContent) && /4,096/.test($('statusBody').textContent)"))
-    check("the prefix cache is shown", run("$('cacheBody').textContent.length > 5"))
+    b.wait("the prefix cache", "document.querySelectorAll('#cacheBody .tree li').length > 0")
+    check("the tree of this server's prefix cache is shown", run("/^tokens 0 to \\d+ · in memory · .* KiB · \\d+ hits? · used \\d+ s ago/.test(document.querySelector('#cacheBody .tree li').textContent)"))
+    check("a server without keys shows no usage", run("$('usageBody').childNodes.length") == 0)
+    run(USAGE)
+    check("what keys used and may use is shown", run("[...document.querySelectorAll('#usageBody tbody tr')].map(r => [...r.children].map(c => c.textContent).join(' | ')).join(' / ')") == "ada | 3 | 1,234 | 3,766 | 1 | 60 requests/min, 5,000 tokens/day / ops | 3 | 1,234 | – | 1 | –")
+    run(REFUSED)
+    check("a key that may see no texts sees the tree without them, and asks once", run("asked.join()") == "v1/cache?text=true,v1/cache,v1/cache" and run("$('cacheBody').textContent") == "No model is loaded.")
     run(CACHE)
-    check("a tree of prefixes is shown, with what is on disk", run("[...document.querySelectorAll('#cacheBody li')].map(e => e.firstChild.textContent).join('|')") == "tokens 0 to 48 · in memory and on disk · 64 KiB · 3 hits · used 4 s ago|tokens 48 to 96 · on disk · 32 KiB · 1 hit · used 9 s ago")
+    check("a tree of prefixes is shown, with what is on disk", run("[...document.querySelectorAll('#cacheBody li > div')].map(e => e.textContent).slice(0, 2).join('|')") == "tokens 0 to 48 · in memory and on disk · 64 KiB · 3 hits · used 4 s ago|tokens 48 to 96 · on disk · 32 KiB · 1 hit · used 9 s ago")
+    check("it is indented where prefixes part, and nowhere else", run("[...document.querySelectorAll('#cacheBody li')].map(e => [...e.children].map(c => c.tagName === 'DIV' ? 1 : c.children.length).join('')).join(' ')") == "112 1 1")
     run("fetch('v1/completions', { method: 'POST', body: JSON.stringify({ prompt: 'A long story: ', max_tokens: 3000, ignore_eos: true, timeout: 4 }) }).then(r => r.text()).then(() => { window.done = true; }); 1")
     b.wait("the running request", "/decode/.test($('slotsBody').textContent)", 6)
     check("a running request is listed with its state", run("/zaya-nano/.test($('slotsBody').textContent)"))

@@ -62,4 +62,5 @@ function bindComposer() {
       if (kind === "drop") attach(e.dataTransfer.files);
     });
   $("stop").addEventListener("click", stopReply);
+  $("answerNow").addEventListener("click", answerNow);
 }

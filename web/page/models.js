@@ -23,11 +23,12 @@ async function loadModels() {
 }
 // Adapters that a request can mix, each with its scale; only those of the chosen model.
 function showAdapters() {
-  const own = adapterList.filter(a => a.parent === $("model").value);
+  const model = modelOf($("model").value) || {}, own = adapterList.filter(a => a.parent === (model.root || model.id));
+  const before = Object.fromEntries((chosenAdapters() || []).map(a => [a.id, a.scale]));  // a choice outlives its fields
   for (const e of document.querySelectorAll(".needs-adapters")) e.hidden = !own.length;
   $("adapters").replaceChildren(...own.map((a, i) => make("div", { class: "row" },
-    make("input", { type: "checkbox", id: "adapter" + i, value: a.id }), make("label", { htmlFor: "adapter" + i, class: "grow", textContent: a.id + (a.loaded ? "" : " (not loaded)") }),
-    make("label", { htmlFor: "scale" + i, textContent: "scale" }), make("input", { type: "number", id: "scale" + i, min: "-4", max: "4", step: "0.1", value: "1", style: "width: 6rem" }))));
+    make("input", { type: "checkbox", id: "adapter" + i, value: a.id, checked: a.id in before }), make("label", { htmlFor: "adapter" + i, class: "grow", textContent: a.id + (a.loaded ? "" : " (not loaded)") }),
+    make("label", { htmlFor: "scale" + i, textContent: "scale" }), make("input", { type: "number", id: "scale" + i, min: "-4", max: "4", step: "0.1", value: before[a.id] ?? "1", style: "width: 6rem" }))));
 }
 function chosenAdapters() {
   const on = [...$("adapters").querySelectorAll("input:checked")];
@@ -51,7 +52,7 @@ let counting = 0;
 function countDraft() {
   clearTimeout(counting);
   const text = withFiles({ content: $("ask").value, attachments });
-  if (text.length < 24) return void ($("draft").textContent = "");
+  if (text.length < 24 || limited) return void ($("draft").textContent = "");
   counting = setTimeout(async () => {
     try {
       const n = await askJson("tokenize", { model: $("model").value, prompt: text });

@@ -1,11 +1,12 @@
 /* One request: what is sent, the stream that comes back, its figures; and the rounds of tool calls that follow. */
-let running = null;  // {stop, chat, node} while an answer is being written
+let running = null;  // {stop, chat, node, id} while an answer is being written
 let defaults = {};   // of /props
 const numberOf = id => $(id).value === "" ? undefined : Number($(id).value);
 
 function busy(on) {
   $("send").hidden = on;
   $("stop").hidden = !on;
+  $("answerNow").hidden = true;
 }
 // A file goes before the question, between fences that it does not contain.
 function withFiles(node) {
@@ -50,8 +51,10 @@ async function reply({ parent = lastOf(current), model = $("model").value, round
   const chat = current, body = request(chat, parent, model), stop = new AbortController();
   const node = addNode(chat, parent, { role: "assistant", content: "", reasoning: "", model, live: true, settings: settingsText(body), json: /json/.test((body.response_format || {}).type || "") || undefined });
   running = { stop, chat, node };
+  const loads = modelOf(model) && !modelOf(model).loaded;
   const figures = { begun: performance.now(), first: 0, spoke: 0, count: 0, usage: null, plan: !!body.x_think };
   busy(true), showChat(), toEnd(), store.put(chat), listChats();
+  if (loads) $("numbers").textContent = `Loading ${model} …`;
   let asked = false, cost = 0, failure = null;
   const draw = () => {
     asked = false;
@@ -86,6 +89,7 @@ async function reply({ parent = lastOf(current), model = $("model").value, round
   running = null;
   busy(false), listChats(), poll();
   await store.put(chat);
+  if (loads) await loadModels().then(showGauge, () => 0);
   if (!failure && !node.stopped && (node.tool_calls || []).length) await useTools(chat, node, model, round);
 }
 function refreshActs() { for (const n of path(current)) showActs(n); }
@@ -98,6 +102,7 @@ function showFailure(text, parent, model) {
 // An event of the stream.
 function take(o, node, f) {
   const v = views.get(node);
+  if (o.id && running) running.id = o.id;
   if (o.x_think && o.x_think.candidate !== undefined) {
     (node.rounds = node.rounds || []).push(o.x_think);
     if (v && !v.rounds) v.article.insertBefore((v.rounds = new Rounds()).box, v.said);
@@ -126,6 +131,7 @@ function take(o, node, f) {
   }
 }
 function live(f, node) {
+  $("answerNow").hidden = !running || !running.id || f.plan || !node.reasoning || !!f.spoke || !!node.tool_calls;
   if (!views.get(node) || !views.get(node).article.isConnected) return;
   const now = performance.now(), p = f.progress;
   if (!f.first && p && p.total) $("numbers").textContent = `Reading the prompt: ${p.processed} of ${p.total} tokens` + (p.cache ? `, ${p.cache} from cache` : "");
@@ -141,3 +147,11 @@ function finish(node, f) {
                  seconds: (now - f.begun) / 1000, first: f.first && !f.plan ? (f.first - f.begun) / 1000 : undefined, rate: made / Math.max(1e-3, (now - (written ? f.first : f.begun)) / 1000) };
 }
 function stopReply() { if (running) running.stop.abort(); }
+// Ends the thinking: the answer begins with the next token.
+async function answerNow() {
+  if (!running || !running.id) return;
+  try {
+    const said = await askJson(`v1/requests/${encodeURIComponent(running.id)}/end_thinking`, {});
+    if (!said.ended) note("The thinking has ended already");
+  } catch (e) { note(e.message); }
+}

@@ -1,8 +1,10 @@
 /* Calls to the server that serves this page. Addresses are relative, for a server with a path prefix. */
 const headers = () => $("key").value ? { "content-type": "application/json", authorization: "Bearer " + $("key").value }
                                      : { "content-type": "application/json" };
+let limited = false;  // the key has a limit of requests per minute: none is spent on counting drafts
 async function ask(path, body, signal, method) {
   const r = await fetch(path, { method: method || (body ? "POST" : "GET"), headers: headers(), body: body && JSON.stringify(body), signal });
+  limited = limited || r.headers.has("x-ratelimit-limit-requests");
   if (r.ok) return r;
   let text = r.status + " " + r.statusText;
   try { const e = (await r.json()).error; text = e.message || text; } catch { /* no JSON: the status must do */ }

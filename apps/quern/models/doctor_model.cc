@@ -16,7 +16,7 @@ std::vector<plan::FormatCost> formats_of(const std::string& folder, const models
   const std::string name(kernels::format_name(packed->first.format));
   for (const plan::FormatCost& c : plan::format_costs())
     if (name.starts_with(c.name)) return {c};  // q8a8 is stored as q8
-  return {};
+  return plan::format_costs();
 }
 
 // Of an encoder every matrix but the embeddings meets every token. It keeps no state.

@@ -3,12 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <set>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/menu.h"
@@ -20,6 +21,7 @@
 #include "quern/memory/ask/memory.h"
 #include "quern/memory/ask/speed.h"
 #include "quern/memory/ask/turn_lines.h"
+#include "quern/memory/service/turns.h"
 #include "quern/memory/store/import.h"
 
 namespace quern::cli {
@@ -45,16 +47,9 @@ TopicRank parse_rank(const std::string& name) {
   }
 }
 
-int64_t seconds_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // On the conversation's wall; the machine's clock when nothing is given.
 LocalSeconds parse_now(const std::string& text, const Zone& zone) {
-  if (text.empty()) return zone.to_local(seconds_now());
-  const WrittenTime t = parse_time_text(text, "--now");
-  return t.offset ? zone.to_local(t.local - *t.offset) : t.local;
+  return wall_time(text.empty() ? std::nullopt : std::optional(text), "--now", zone);
 }
 
 std::vector<ContextTurn> parse_context(const Json& j, const std::string& where) {
@@ -74,7 +69,7 @@ int add(Words args) {
   bool durable = false, json = false;
   Args a("memory add", "store one turn, or one per line of standard input");
   a.optional_positional("TEXT", text)
-      .settings(in, {{"db"}, {"conversation", "main for the first, else the only one"}})
+      .settings(in, {{"db"}, {"conversation", "main for the first, else the only one"}, {"user"}})
       .flag("--speaker NAME", speaker, "speaker of the turn")
       .flag("--time TIME", time, "time of the turn, for example \"2023-05-08 13:56\", with or without +02:00 [now]")
       .settings(fresh)
@@ -87,9 +82,12 @@ int add(Words args) {
   Memory m(in.db, {.create = true,
                    .durable = durable,
                    .conversation = in.conversation,
+                   .user = in.user,
                    .zone = fresh.zone,
                    .gap = static_cast<int64_t>(fresh.gap * 60)});
-  auto tell = [&](const StoredTurn& s) {
+  auto tell = [&](const AddedTurn& added) {
+    const StoredTurn& s = added.stored;
+    for (const std::string& n : added.notes) fmt::print(stderr, "note: response {}: {}\n", s.response, n);
     if (json)
       fmt::print("{{\"response\":{},\"session\":{}}}\n", s.response, s.session);
     else
@@ -102,7 +100,7 @@ int add(Words args) {
       t.local = seconds_now(), t.offset = m.zone().offset_at(t.local), t.local += *t.offset;
     else
       t = parse_time_text(when, where);
-    tell(m.add(at_time(std::move(who), std::move(what), t, m.zone())));
+    tell(add_turns(m, {at_time(std::move(who), std::move(what), t, m.zone())}, seconds_now())[0]);
   };
   if (!text.empty()) {
     need(speaker, "add", "--speaker");
@@ -123,16 +121,45 @@ int add(Words args) {
   return 0;
 }
 
+void import_one(const ImportedConversation& one, const MemoryFlags& in, const NewConversation& fresh,
+                const std::string& file, bool append, bool json) {
+  const std::string name = !in.conversation.empty() ? in.conversation
+                           : !one.name.empty()      ? one.name
+                                                    : std::filesystem::path(file).stem().string();
+  Memory m(in.db, {.create = true,
+                   .durable = true,
+                   .conversation = name,
+                   .user = in.user.empty() ? one.user : in.user,
+                   .zone = one.zone.empty() ? fresh.zone : one.zone,
+                   .gap = static_cast<int64_t>(fresh.gap * 60)});
+  if (m.table().size() > 0 && !append)
+    fail("{} already holds a conversation '{}'; name another one with --conversation, or add to it with --append",
+         in.db, name);
+  const std::vector<StoredTurn> stored = m.add_all(one.turns);
+  if (m.table().size() >= static_cast<size_t>(m.store().topic_segment_turns())) m.index_topics();
+  std::set<int32_t> sessions;
+  for (const StoredTurn& s : stored) sessions.insert(s.session);
+  if (json) {
+    Json j = Json::object();
+    j.set("conversation", name), j.set("turns", static_cast<int64_t>(stored.size())),
+        j.set("sessions", static_cast<int64_t>(sessions.size()));
+    fmt::print("{}\n", j.dump());
+  } else {
+    fmt::print("{}: {} turns in {} sessions, as '{}'\n", file, stored.size(), sessions.size(), name);
+  }
+}
+
 int import(Words args) {
   MemoryFlags in;
   NewConversation fresh;
   std::string file, format = "jsonl";
-  bool json = false;
-  Args a("memory import", "import a file of turns as a conversation");
+  bool append = false, json = false;
+  Args a("memory import", "import a file of turns as a conversation, or as those that its lines name");
   a.positional("FILE", file)
-      .settings(in, {{"db"}, {"conversation", "name of the file"}})
+      .settings(in, {{"db"}, {"conversation", "as the lines name it, else the name of the file"}, {"user"}})
       .flag("--format NAME", format,
             "input format: jsonl (lines {\"speaker\", \"text\", \"time\"}) or tmd (TemporalMemoryDataset)")
+      .flag("--append", append, "add to a conversation that is there; turns stand where their time belongs")
       .settings(fresh)
       .json(json);
   if (!a.parse(args)) return 0;
@@ -140,27 +167,16 @@ int import(Words args) {
   if (format != "jsonl" && format != "tmd")
     throw UsageError(fmt::format("quern memory import: --format '{}': expected jsonl or tmd", format));
   if (!(fresh.gap > 0)) throw UsageError("quern memory import: --gap: expected minutes above 0");
-  if (in.conversation.empty()) in.conversation = std::filesystem::path(file).stem().string();
-  const Zone z = Zone::load(fresh.zone);
-  const std::vector<SpokenTurn> turns = format == "tmd" ? read_tmd(file, z) : read_turns(file, z);
-  Memory m(in.db, {.create = true,
-                   .durable = true,
-                   .conversation = in.conversation,
-                   .zone = fresh.zone,
-                   .gap = static_cast<int64_t>(fresh.gap * 60)});
-  if (m.table().size() > 0)
-    fail("{} already holds a conversation '{}'; name another one with --conversation", in.db, in.conversation);
-  const std::vector<StoredTurn> stored = m.add_all(turns);
-  if (stored.size() >= static_cast<size_t>(m.store().topic_segment_turns())) m.index_topics();
-  const int32_t sessions = stored.empty() ? 0 : stored.back().session;
-  if (json) {
-    Json j = Json::object();
-    j.set("conversation", in.conversation), j.set("turns", static_cast<int64_t>(stored.size())),
-        j.set("sessions", int64_t{sessions});
-    fmt::print("{}\n", j.dump());
-  } else {
-    fmt::print("{}: {} turns in {} sessions, as '{}'\n", file, stored.size(), sessions, in.conversation);
-  }
+  std::vector<ImportedConversation> all;
+  if (format == "tmd")
+    all.push_back({"", "", "", read_tmd(file, Zone::load(fresh.zone))});
+  else
+    all = read_conversations(file, fresh.zone);
+  if (all.empty()) all.emplace_back();
+  if (all.size() > 1 && !in.conversation.empty())
+    fail("{} holds {} conversations: leave out --conversation, and each is imported under its own name", file,
+         all.size());
+  for (const ImportedConversation& one : all) import_one(one, in, fresh, file, append, json);
   return 0;
 }
 
@@ -190,7 +206,7 @@ int ask(Words args, bool plan_only) {
   if (batch.empty() == question.empty())
     throw UsageError(fmt::format("quern memory {}: expected either QUESTION or --batch FILE", verb));
   if (o.k < 1) throw UsageError(fmt::format("quern memory {}: -k {}: expected 1 or more", verb, o.k));
-  Memory m(in.db, {.create = false, .durable = false, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
+  Memory m(in.db, {.conversation = in.conversation, .user = in.user});
   o.semantics = parse_semantics(read.semantics), o.order.month_first = !day_first, o.asker = asker,
   o.speaker_filter = !read.all_speakers, o.rank = parse_rank(read.rank);
   if (!batch.empty()) {
@@ -231,8 +247,7 @@ int ask(Words args, bool plan_only) {
   for (const std::string& n : answer.notes) fmt::print(stderr, "note: {}\n", n);
   const TurnTable& t = m.table();
   for (const int32_t r : answer.responses) {
-    const size_t row =
-        static_cast<size_t>(std::lower_bound(t.response.begin(), t.response.end(), r) - t.response.begin());
+    const size_t row = t.row_of(r).value();
     fmt::print("{:>6}  {}  session {:<4} {}: {}\n", r, time_text(t.local(row)).substr(0, 16), t.session[row],
                m.speakers()[static_cast<size_t>(t.speaker[row])], m.text(r));
   }
@@ -243,24 +258,29 @@ int sessions(Words args) {
   MemoryFlags in;
   bool json = false;
   Args a("memory sessions", "list the conversations, or the sessions of one");
-  a.settings(in, {{"db"}, {"conversation", "the only one; of several, their list"}}).json(json, "a JSON list");
+  a.settings(in, {{"db"}, {"conversation", "the only one; of several, their list"}, {"user", "of the list, all"}})
+      .json(json, "a JSON list");
   if (!a.parse(args)) return 0;
   need(in.db, "sessions", "--db");
   ConversationStore store(in.db, {});
-  const std::vector<ConversationInfo> all = store.conversations();
-  if (in.conversation.empty() && all.size() != 1) {
+  std::vector<ConversationInfo> all = store.conversations();
+  if (!in.user.empty()) std::erase_if(all, [&](const ConversationInfo& c) { return c.user != in.user; });
+  if (in.conversation.empty() && all.size() == 1) in.conversation = all[0].name, in.user = all[0].user;
+  if (in.conversation.empty()) {
     Json list = Json::array();
     for (const ConversationInfo& c : all) {
       Json j = Json::object();
-      j.set("conversation", c.name), j.set("zone", c.zone), j.set("gap_seconds", c.gap), j.set("turns", c.turns),
-          j.set("sessions", c.sessions);
-      if (!json) fmt::print("{:<24} {:>8} turns {:>6} sessions  {}\n", c.name, c.turns, c.sessions, c.zone);
+      j.set("conversation", c.name), j.set("user", c.user), j.set("zone", c.zone), j.set("gap_seconds", c.gap),
+          j.set("turns", c.turns), j.set("sessions", c.sessions);
+      if (!json)
+        fmt::print("{:<24} {:>8} turns {:>6} sessions  {}{}\n", c.name, c.turns, c.sessions, c.zone,
+                   c.user.empty() ? "" : fmt::format("  user {}", c.user));
       list.push(std::move(j));
     }
     if (json) fmt::print("{}\n", list.dump());
     return 0;
   }
-  Memory m(in.db, {.create = false, .durable = false, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
+  Memory m(in.db, {.conversation = in.conversation, .user = in.user});
   const TurnTable& t = m.table();
   Json list = Json::array();
   for (size_t i = 0, end = 0; i < t.size(); i = end) {
@@ -285,7 +305,7 @@ int export_turns(Words args) {
   a.settings(in);
   if (!a.parse(args)) return 0;
   need(in.db, "export", "--db");
-  Memory m(in.db, {.create = false, .durable = false, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
+  Memory m(in.db, {.conversation = in.conversation, .user = in.user});
   each_turn_line(m, 0, INT32_MAX, [](const Json& turn) { fmt::print("{}\n", turn.dump()); });
   return 0;
 }
@@ -307,18 +327,14 @@ int forget(Words args) {
   need(in.db, "forget", "--db");
   if (int{session.has_value()} + int{response.has_value()} + int{!before.empty()} + int{everything} != 1)
     throw UsageError("quern memory forget: expected exactly one of --session, --response, --before and --everything");
-  Memory m(in.db, {.create = false, .durable = true, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
+  Memory m(in.db, {.durable = true, .conversation = in.conversation, .user = in.user});
   int64_t gone = 0;
   if (everything) {
-    gone = m.store().forget_conversation(m.info().id);
+    gone = m.forget_all();
   } else {
-    const TurnTable& t = m.table();
-    std::vector<int32_t> which;
-    const LocalSeconds end = before.empty() ? 0 : parse_now(before, m.zone());
-    for (size_t r = 0; r < t.size(); ++r)
-      if ((session && t.session[r] == *session) || (response && t.response[r] == *response) ||
-          (!before.empty() && t.local(r) < end))
-        which.push_back(t.response[r]);
+    TurnChoice choice{.response = response, .session = session, .before = {}};
+    if (!before.empty()) choice.before = wall_time(before, "--before", m.zone());
+    const std::vector<int32_t> which = chosen_turns(m, choice);
     if (which.empty()) fail("{}: no turn matches --session, --response or --before; nothing was deleted", in.db);
     gone = m.forget(which);
   }

@@ -9,11 +9,13 @@
 namespace quern::cli {
 
 struct MemoryFlags {
-  std::string db, conversation;
+  std::string db, conversation, user;
   template <class V>
   void visit(V& v) {
     v("db", db, "memory file (SQLite); add and import create it if missing", {.value = "FILE"});
     v("conversation", conversation, "name of the conversation", {.value = "NAME", .shown_default = "the only one"});
+    v("user", user, "whose conversation it is, as the keys of a server are users",
+      {.value = "NAME", .shown_default = "none"});
   }
 };
 

@@ -1,4 +1,4 @@
-// Settings of `quern serve`: visit() gives its flags, their help and ranges, and the table in docs/serve/README.md.
+// Settings of `quern serve`: visit() gives its flags, their help and ranges, and the table in docs/serve/operations.md.
 // Those of the engine are declared in engine.h; weight formats and speculative decoding in context.h and draft_flags.h.
 #pragma once
 #include <cstdint>

@@ -18,6 +18,18 @@ namespace {
 
 constexpr size_t kMaxShown = 300;  // bytes of a result
 
+// What servers write, without what a terminal would obey.
+std::string shown(std::string_view text) {
+  std::string out(text);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto c = static_cast<unsigned char>(out[i]),
+               next = static_cast<unsigned char>(i + 1 < out.size() ? out[i + 1] : 0);
+    if ((c < ' ' && c != '\n' && c != '\t') || c == 127) out[i] = '?';
+    if (c == 0xc2 && next >= 0x80 && next < 0xa0) out[i] = out[i + 1] = '?';  // control characters of Latin-1
+  }
+  return out;
+}
+
 class ServerChat {
  public:
   explicit ServerChat(const ServerChatOptions& o) : o_(o), servers_(read_mcp_servers(o.servers)) {
@@ -33,7 +45,7 @@ class ServerChat {
   int run() {
     rounds_.listing = mcp::Servers::list_tools(servers_->chosen({}));
     rounds_.permission = [this](const mcp::NamedTool& t, const Json& arguments) { return ask(t, arguments); };
-    for (const mcp::UnreadServer& e : rounds_.listing.errors) fmt::print(stderr, "{}\n", e.message);
+    for (const mcp::UnreadServer& e : rounds_.listing.errors) fmt::print(stderr, "{}\n", shown(e.message));
     fmt::print(stderr, "{} tools of {} servers\n", rounds_.listing.tools.size(),
                servers_->chosen({}).size() - rounds_.listing.errors.size());
     if (terminal_)
@@ -64,12 +76,13 @@ class ServerChat {
   }
   void list_tools() const {
     for (const mcp::NamedTool& t : rounds_.listing.tools)
-      fmt::print(stderr, "{}  {}\n", t.full_name(), t.tool.description.substr(0, t.tool.description.find('\n')));
+      fmt::print(stderr, "{}  {}\n", shown(t.full_name()),
+                 shown(t.tool.description.substr(0, t.tool.description.find('\n'))));
   }
 
   serve::ToolPermission ask(const mcp::NamedTool& tool, const Json& arguments) {
     const std::string name = tool.full_name();
-    fmt::print(stderr, "\ncall {} {}\n", name, arguments.dump());
+    fmt::print(stderr, "\ncall {} {}\n", shown(name), shown(arguments.dump()));
     if (always_.contains(name)) return serve::ToolPermission::run;
     if (!terminal_) {
       fmt::print(stderr, "not run: without a terminal, no one can permit it\n");
@@ -138,8 +151,8 @@ class ServerChat {
     const std::string& event = x.at("event").as_string();
     if (event == "result") {
       const std::string& text = x.at("text").as_string();
-      fmt::print(stderr, "{}{}{}\n", x.at("is_error") == Json(true) ? "error: " : "", text.substr(0, kMaxShown),
-                 text.size() > kMaxShown ? " …" : "");
+      fmt::print(stderr, "{}{}{}\n", x.at("is_error") == Json(true) ? "error: " : "",
+                 shown(text.substr(0, kMaxShown)), text.size() > kMaxShown ? " …" : "");
       said_.clear();  // what was said before a call stands in the messages of its round
     }
     if (event != "done") return;

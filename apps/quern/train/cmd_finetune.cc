@@ -135,6 +135,22 @@ PreparedData prepare(const std::string& model, const std::vector<std::string>& f
   return out;
 }
 
+// What no single setting's bounds say.
+void check_method(const train::FinetuneMethod& method) {
+  const train::PreferenceConfig& p = method.preference;
+  const train::PreferenceConfig usual;
+  const bool told =
+      p.beta != usual.beta || p.label_smoothing != usual.label_smoothing || p.reference != usual.reference;
+  if (told && !p.on())
+    throw UsageError("quern finetune: --beta, --label-smoothing and --reference need --preference");
+  try {
+    models::check(method.adapter, "quern finetune, adapter");
+    train::check(method.preference, "quern finetune");
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+}
+
 }  // namespace
 
 int cmd_finetune(Words args) {
@@ -163,18 +179,7 @@ int cmd_finetune(Words args) {
   a.check(s), a.check(adapter), a.check(method.preference);
   if (!adapter.on()) throw UsageError("quern finetune: --rank 0: expected 1 or more");
   split_at_commas(adapter.targets);
-  const train::PreferenceConfig& p = method.preference;
-  const train::PreferenceConfig usual;
-  const bool told =
-      p.beta != usual.beta || p.label_smoothing != usual.label_smoothing || p.reference != usual.reference;
-  if (told && !p.on())
-    throw UsageError("quern finetune: --beta, --label-smoothing and --reference need --preference");
-  try {
-    models::check(adapter, "quern finetune, adapter");
-    train::check(method.preference, "quern finetune");
-  } catch (const Error& e) {
-    throw UsageError(e.what());
-  }
+  check_method(method);
   if (s.out.empty())
     s.out = (fs::path("runs") /
              fmt::format("{}-{}", fs::path(name).filename().string(), fs::path(files[0]).stem().string()))

@@ -152,7 +152,9 @@ bool PrefixDisk::restore(const PrefixText& text, int64_t from, int64_t to, mixer
   std::vector<Extent> extents;
   std::string holds;  // the piece with the snapshot
   std::unique_lock lock(mutex_);
-  for (const PieceIndex::Step& step : index_.walk(text.until(to))) {
+  const std::vector<PieceIndex::Step> path = index_.walk(text.until(to));
+  if (path.empty() || path.back().end < to) return false;  // evicted since reach()
+  for (const PieceIndex::Step& step : path) {
     const PieceFacts& f = step.piece->facts;
     holds = step.piece->id;
     mark_used(*step.piece, now_seconds());
@@ -302,19 +304,20 @@ void PrefixDisk::write(const Job& job) {
   }
   std::lock_guard lock(mutex_);
   IndexedPiece* piece = index_.find(job.piece);
-  if (!piece) {
+  const bool snapshot = job.what == Write::snapshot;
+  if (!piece || (snapshot && !piece->snapshots.contains(job.position))) {  // dropped meanwhile
     fs::remove(file, error);
     return;
   }
   if (!fault.empty()) {
     if (!std::exchange(told_full_, true)) say(fmt::format("{}; what cannot be written is in memory only", fault));
-    if (job.what == Write::rows)
-      drop(*piece);
-    else
+    if (snapshot)
       index_.erase_snapshot(*piece, job.position);
+    else
+      drop(*piece);
     return;
   }
-  IndexedFile& written = job.what == Write::rows ? piece->file : piece->snapshots.at(job.position);
+  IndexedFile& written = snapshot ? piece->snapshots.at(job.position) : piece->file;
   index_.resize(written, bytes);
   written.ready = true;
 }

@@ -207,6 +207,16 @@ TEST_P(PrefixDiskFiles, OnlyADamagedEndIsLost) {
   EXPECT_EQ(resume(*cache(), ab).cached, 100);
 }
 
+TEST_P(PrefixDiskFiles, WhatIsGoneIsNotRestored) {
+  const auto c = cache();
+  store(*c, counted(0, 60));
+  c->disk()->finish();
+  mixers::SequenceState s(sites(GetParam()));
+  const Tokens longer = counted(0, 100);
+  EXPECT_FALSE(c->disk()->restore(longer, 0, 100, s, [] { FAIL() << "nothing may be appended"; }));
+  EXPECT_EQ(said_.find("removed"), std::string::npos) << "it was no damage: " << said_;
+}
+
 TEST_P(PrefixDiskFiles, OneProcessAtATime) {
   const CacheIdentity identity{{"model", "m"}};
   const CacheFolder first(folder_, identity);

@@ -1,6 +1,7 @@
 // Which MCP servers there are: {"mcpServers": {NAME: {"command", "args", "env", "cwd"} or {"url", "headers"}}}, the form
 // of other tools. ${NAME} and ${NAME:-default} in texts stand for variables of the environment.
 #pragma once
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -12,6 +13,10 @@
 
 namespace quern::mcp {
 
+// Variables that every stdio server gets, and nothing of which is a secret.
+constexpr std::array<const char*, 8> kPassedOn = {"HOME",  "PATH", "USER", "LOGNAME",
+                                                  "SHELL", "LANG", "TERM", "TMPDIR"};
+
 struct ServerConfig {
   std::string name;
   std::string command = {}, cwd = {};  // of a stdio server
@@ -19,11 +24,12 @@ struct ServerConfig {
   std::vector<std::pair<std::string, std::string>> env = {};
   std::string url = {};  // of a streamable HTTP server
   std::vector<std::pair<std::string, std::string>> headers = {};
+  std::vector<std::string> expanded = {};  // values of variables that stand in any of these texts
   bool disabled = false;
   double call_seconds = 60, start_seconds = 30;
 
   bool over_http() const { return !url.empty(); }
-  // `text` without the values of env and headers, so that it can be shown.
+  // `text` without the values of env, headers and variables, so that it can be shown.
   std::string without_secrets(std::string text) const;
 };
 

@@ -45,6 +45,8 @@ TEST(McpConfig, TheCommonForm) {
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("autoApprove"), std::string::npos);
   EXPECT_EQ(all[1].without_secrets("Bearer abcd1234 and abcd1234"), "*** and ***");
+  const auto argument = read(R"({"mcpServers": {"a": {"command": "x", "args": ["--token=${TOKEN}"]}}})", notes);
+  EXPECT_EQ(argument[0].without_secrets("unknown option --token=abcd1234"), "unknown option --token=***");
 }
 
 TEST(McpConfig, MistakesAreNamed) {
@@ -63,7 +65,8 @@ TEST(McpConfig, MistakesAreNamed) {
       {R"({"a": {"command": "x", "env": {"A=B": "c"}}})", "'A=B' is not a name"},
       {R"({"a": {"url": "http://h/", "headers": {"X": "a\r\nb"}}})", "a value of one line"},
       {R"({"a": {"command": "x", "timeout": 0}})", "timeout"},
-      {R"({"a b": {"command": "x"}})", "the name 'a b'"}};
+      {R"({"a b": {"command": "x"}})", "the name 'a b'"},
+      {R"({"a.b": {"command": "x"}, "a": {"command": "x"}})", "the names 'a.b' and 'a'"}};
   for (const auto& [servers, word] : cases)
     EXPECT_NE(refusal(servers).find(word), std::string::npos) << refusal(servers);
 }

@@ -37,7 +37,12 @@ std::vector<std::pair<std::string, std::string>> HttpTransport::headers() const 
 void HttpTransport::check_status(const HttpReplyReader& head, const std::string& body) {
   const int status = head.status();
   if (status >= 200 && status < 300) return;
-  if (status == 404 && !session_.empty()) {
+  bool in_session = false;
+  {
+    std::lock_guard lock(mutex_);
+    in_session = !session_.empty();
+  }
+  if (status == 404 && in_session) {
     lost_ = true;
     throw ClientError(ClientError::Kind::session_lost, "the server no longer knows the session");
   }

@@ -36,6 +36,12 @@ std::string words_of(const Json& part) {
   return fmt::format("[{}, {}, not readable here]", type, text_of(part, "mimeType"));
 }
 
+// People read names where they permit a call: nothing in them may move a terminal's cursor.
+bool good_name(const std::string& name) {
+  return !name.empty() && name.size() <= 256 &&
+         std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; });
+}
+
 void cut(std::string& text, size_t limit) {
   const size_t all = text.size();
   size_t end = limit;
@@ -113,9 +119,10 @@ std::shared_ptr<Connection> RemoteServer::connect() {
   } catch (const ClientError& e) {
     failed(e.what());
     throw;
-  } catch (const Error& e) {
-    failed(config_.without_secrets(e.what()));
-    throw;
+  } catch (const Error& e) {  // it refuses the handshake: no answer to what the caller asks
+    const std::string why = config_.without_secrets(e.what());
+    failed(why);
+    broken(why);
   }
 }
 
@@ -170,7 +177,7 @@ std::vector<RemoteTool> RemoteServer::tools() {
                  .input_schema = object_of(j, "inputSchema"),
                  .output_schema = object_of(j, "outputSchema"),
                  .annotations = object_of(j, "annotations")};
-    if (!t.name.empty() && t.name.size() <= 256) fresh.tools.push_back(std::move(t));
+    if (good_name(t.name)) fresh.tools.push_back(std::move(t));
   }
   std::lock_guard lock(mutex_);
   listed_ = fresh;

@@ -21,8 +21,6 @@ namespace {
 
 constexpr size_t kMaxErrors = 2048;     // bytes of standard error that are kept
 constexpr int kMaxForeignLines = 1000;  // that are no messages, before the server is given up
-constexpr std::array<const char*, 8> kPassedOn = {"HOME",  "PATH", "USER", "LOGNAME",
-                                                  "SHELL", "LANG", "TERM", "TMPDIR"};
 
 [[noreturn]] void cannot_start(const ServerConfig& c, int fault) {
   throw ClientError(ClientError::Kind::unreachable,
@@ -144,18 +142,21 @@ StdioTransport::~StdioTransport() {
 }
 
 void StdioTransport::end_process() {
-  auto ended = [&](int tenths) {
+  auto ended = [&](int tenths) {  // it stays a zombie, so that its number is nobody else's
     for (int i = 0; i <= tenths * 10; ++i) {
-      if (::waitpid(pid_, nullptr, WNOHANG) != 0) return true;
+      siginfo_t info{};
+      if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0)
+        return true;
       ::usleep(10'000);
     }
     return false;
   };
   if (!ended(10)) {
     ::kill(-pid_, SIGTERM);
-    if (!ended(10)) ::kill(-pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
+    if (!ended(10)) ::kill(pid_, SIGKILL);  // it may have left its group
   }
-  ::kill(-pid_, SIGKILL);  // what it started and left
+  ::kill(-pid_, SIGKILL);  // also what it started and left
+  ::waitpid(pid_, nullptr, 0);
 }
 
 void StdioTransport::close(const std::string& why) {

@@ -2,21 +2,15 @@
 #include "quern/mcp/offers/conversations.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "quern/memory/service/turns.h"
 #include "quern/memory/store/import.h"
 
 namespace quern::mcp {
 namespace {
 
-constexpr size_t kMaxOpen = 16;               // each holds its table and its index
 constexpr size_t kMaxText = size_t{1} << 20;  // of a resource
 constexpr std::string_view kScheme = "quern-conversation:";
-
-int64_t seconds_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string text_in(const Json& arguments, const char* key, const std::string& otherwise) {
   const Json* t = arguments.find(key);
@@ -28,42 +22,28 @@ int64_t number_in(const Json& arguments, const char* key, int64_t otherwise) {
   return n ? n->as_int() : otherwise;
 }
 
-// On the conversation's wall.
-memory::LocalSeconds time_in(const Json& arguments, const char* key, const memory::Zone& zone) {
-  const Json* text = arguments.find(key);
-  if (!text) return zone.to_local(seconds_now());
-  const memory::WrittenTime t = memory::parse_time_text(text->as_string(), key);
-  return t.offset ? zone.to_local(t.local - *t.offset) : t.local;
+std::optional<std::string> text_there(const Json& arguments, const char* key) {
+  const Json* t = arguments.find(key);
+  return t ? std::optional(t->as_string()) : std::nullopt;
 }
 
-size_t row_of(const memory::TurnTable& t, int32_t response) {
-  return static_cast<size_t>(std::lower_bound(t.response.begin(), t.response.end(), response) - t.response.begin());
+std::optional<int64_t> number_there(const Json& arguments, const char* key) {
+  const Json* n = arguments.find(key);
+  return n ? std::optional(n->as_int()) : std::nullopt;
 }
 
 }  // namespace
 
-Conversations::Conversations(std::string file, std::string zone) : file_(std::move(file)), zone_(std::move(zone)) {
-  memory::Zone::load(zone_);
-  memory::ConversationStore(file_, {.create = true});  // an error now if it cannot be
-}
+Conversations::Conversations(std::string file, std::string zone)
+    : pool_({.file = std::move(file), .zone = std::move(zone), .durable = true, .max_open = 16}) {}
 
-std::string Conversations::name_in(const Json& arguments) {
+memory::ConversationName Conversations::name_in(const Json& arguments) {
   const Json *scope = arguments.find("scope"), *name = arguments.find("conversation");
   const bool one = scope ? *scope == Json("conversation") : name != nullptr;
   if (one && !name) fail("conversation: scope \"conversation\" needs the name of one; memory_list gives the names");
   if (!one && name)
     fail("conversation: scope \"user\" takes no name; leave it out, or set scope to \"conversation\"");
-  return one ? name->as_string() : kUserConversation;
-}
-
-memory::Memory& Conversations::open(const std::string& name, Missing missing) {
-  const auto at = open_.find(name);
-  if (at != open_.end()) return *at->second;
-  if (open_.size() >= kMaxOpen) open_.erase(open_.begin());
-  auto fresh = std::make_unique<memory::Memory>(
-      file_, memory::MemoryOptions{
-                 .create = missing == Missing::create, .durable = true, .conversation = name, .zone = zone_});
-  return *open_.emplace(name, std::move(fresh)).first->second;
+  return {"", one ? name->as_string() : kUserConversation};
 }
 
 Json Conversations::turn_json(memory::Memory& m, size_t row) {
@@ -83,49 +63,43 @@ std::string Conversations::turn_text(memory::Memory& m, size_t row) {
 }
 
 ToolResult Conversations::add(const Json& arguments) {
-  const std::string name = name_in(arguments);
-  std::lock_guard lock(mutex_);
-  memory::Memory& m = open(name, Missing::create);
-  memory::WrittenTime time{.local = time_in(arguments, "time", m.zone())};
-  const memory::StoredTurn s =
-      m.add(memory::at_time(text_in(arguments, "speaker", "user"), arguments.at("text").as_string(), time, m.zone()));
+  const memory::ConversationName name = name_in(arguments);
+  const auto m = pool_.open(name);
+  const memory::WrittenTime time{.local = memory::wall_time(text_there(arguments, "time"), "time", m->zone())};
+  const memory::AddedTurn added = memory::add_turns(
+      *m, {memory::at_time(text_in(arguments, "speaker", "user"), arguments.at("text").as_string(), time, m->zone())},
+      memory::seconds_now())[0];
+  const memory::StoredTurn& s = added.stored;
   ToolResult r =
-      ToolResult::text(fmt::format("Stored as turn {} of session {} in '{}'.", s.response, s.session, name));
-  r.structured.set("conversation", name), r.structured.set("response", int64_t{s.response});
+      ToolResult::text(fmt::format("Stored as turn {} of session {} in '{}'.", s.response, s.session, name.name));
+  r.structured.set("conversation", name.name), r.structured.set("response", int64_t{s.response});
   r.structured.set("session", int64_t{s.session});
+  if (added.notes.empty()) return r;
+  Json notes = Json::array();
+  for (const std::string& n : added.notes) notes.push(n), r.content.push(text_content("Note: " + n));
+  r.structured.set("notes", std::move(notes));
   return r;
 }
 
 Json Conversations::ask_memory(memory::Memory& m, const Json& arguments, std::string& text) {
   memory::AskOptions o;
   o.k = number_in(arguments, "k", 10), o.asker = text_in(arguments, "speaker", "user");
-  o.now = time_in(arguments, "now", m.zone());
-  const memory::MemoryResult a = m.ask(arguments.at("question").as_string(), o);
-  std::vector<int32_t> responses = a.responses;
-  const auto k = static_cast<size_t>(o.k);
-  const size_t found = responses.size();
-  if (found > k) responses.resize(k);
-  std::sort(responses.begin(), responses.end());
+  o.now = memory::wall_time(text_there(arguments, "now"), "now", m.zone());
+  const memory::FoundTurns a = memory::find_turns(m, arguments.at("question").as_string(), o);
   Json turns = Json::array(), notes = Json::array(), j = Json::object();
-  for (const int32_t r : responses) {
-    const size_t row = row_of(m.table(), r);
-    turns.push(turn_json(m, row)), text += turn_text(m, row);
-  }
+  for (const memory::FoundTurn& f : a.turns) turns.push(turn_json(m, f.row)), text += turn_text(m, f.row);
   for (const std::string& n : a.notes) notes.push(n);
-  if (found > k)
-    notes.push(fmt::format("{} turns match; these are {} of them: raise k or name a shorter time", found, k));
-  j.set("conversation", m.info().name), j.set("route", memory::route_name(a.route)), j.set("plan", a.plan.text());
-  j.set("turns", std::move(turns)), j.set("notes", std::move(notes));
+  j.set("conversation", m.info().name), j.set("route", memory::route_name(a.result.route));
+  j.set("plan", a.result.plan.text()), j.set("turns", std::move(turns)), j.set("notes", std::move(notes));
   return j;
 }
 
 ToolResult Conversations::ask(const Json& arguments) {
-  const std::string name = name_in(arguments);
-  std::lock_guard lock(mutex_);
-  memory::Memory& m = open(name, Missing::refuse);
-  if (m.table().size() == 0) fail("the conversation '{}' has no turns yet", name);
+  const memory::ConversationName name = name_in(arguments);
+  const auto m = pool_.need(name);
+  if (m->table().size() == 0) fail("the conversation '{}' has no turns yet", name.name);
   std::string text;
-  Json found = ask_memory(m, arguments, text);
+  Json found = ask_memory(*m, arguments, text);
   ToolResult r = ToolResult::text(text.empty() ? "No turn of the conversation matches the question." : text);
   for (const Json& n : found.at("notes").as_array()) r.content.push(text_content(n.as_string()));
   r.structured = std::move(found);
@@ -133,13 +107,12 @@ ToolResult Conversations::ask(const Json& arguments) {
 }
 
 ToolResult Conversations::list_turns(const Json& arguments) {
-  std::lock_guard lock(mutex_);
   ToolResult r;
   Json list = Json::array();
   std::string text;
   if (!arguments.find("scope") && !arguments.find("conversation")) {
-    memory::ConversationStore store(file_, {});
-    for (const memory::ConversationInfo& c : store.conversations()) {
+    for (const memory::ConversationInfo& c : pool_.list()) {
+      if (!c.user.empty()) continue;
       Json one = Json::object();
       one.set("conversation", c.name), one.set("turns", c.turns), one.set("sessions", c.sessions);
       one.set("zone", c.zone), list.push(std::move(one));
@@ -149,58 +122,57 @@ ToolResult Conversations::list_turns(const Json& arguments) {
     r.structured.set("conversations", std::move(list));
     return r;
   }
-  const std::string name = name_in(arguments);
-  memory::Memory& m = open(name, Missing::refuse);
-  const memory::TurnTable& t = m.table();
+  const memory::ConversationName name = name_in(arguments);
+  const auto m = pool_.need(name);
+  const memory::TurnTable& t = m->table();
   const auto limit = static_cast<size_t>(number_in(arguments, "limit", 50));
-  const int64_t before = number_in(arguments, "before", INT64_MAX);
-  size_t end = 0;
-  while (end < t.size() && t.response[end] < before) ++end;
+  const std::optional<int64_t> before = number_there(arguments, "before");
+  const size_t end = before ? t.rows_before(static_cast<int32_t>(*before)) : t.size();  // by number
   const size_t from = end > limit ? end - limit : 0;
-  for (size_t row = from; row < end; ++row) list.push(turn_json(m, row)), text += turn_text(m, row);
+  for (size_t i = from; i < end; ++i) {
+    const size_t row = t.by_number(i);
+    list.push(turn_json(*m, row)), text += turn_text(*m, row);
+  }
   r = ToolResult::text(text.empty() ? "There are no such turns." : text);
-  r.structured.set("conversation", name), r.structured.set("turns", std::move(list));
+  r.structured.set("conversation", name.name), r.structured.set("turns", std::move(list));
   if (from > 0) {
-    r.structured.set("earlier_before", int64_t{t.response[from]});
-    r.content.push(text_content(fmt::format("({} earlier turns: ask with before {})", from, t.response[from])));
+    const int32_t first = t.response[t.by_number(from)];
+    r.structured.set("earlier_before", int64_t{first});
+    r.content.push(text_content(fmt::format("({} earlier turns: ask with before {})", from, first)));
   }
   return r;
 }
 
 ToolResult Conversations::forget(const Json& arguments) {
-  const std::string name = name_in(arguments);
-  const Json *response = arguments.find("response"), *session = arguments.find("session"),
-             *before = arguments.find("before"), *everything = arguments.find("everything");
-  const int given = int{response != nullptr} + int{session != nullptr} + int{before != nullptr} +
-                    int{everything && everything->as_bool()};
-  if (given != 1) fail("give exactly one of response, session, before, and everything: true");
-  std::lock_guard lock(mutex_);
-  memory::Memory& m = open(name, Missing::refuse);
+  const memory::ConversationName name = name_in(arguments);
+  const std::optional<int64_t> response = number_there(arguments, "response"),
+                               session = number_there(arguments, "session");
+  const std::optional<std::string> before = text_there(arguments, "before");
+  const Json* everything = arguments.find("everything");
+  const bool all = everything && everything->as_bool();
+  if (int{response.has_value()} + int{session.has_value()} + int{before.has_value()} + int{all} != 1)
+    fail("give exactly one of response, session, before, and everything: true");
   int64_t gone = 0;
-  if (!response && !session && !before) {
-    gone = m.store().forget_conversation(m.info().id);
-    open_.erase(name);
+  if (all) {
+    gone = pool_.forget(name);
   } else {
-    const memory::TurnTable& t = m.table();
-    const memory::LocalSeconds end = before ? time_in(arguments, "before", m.zone()) : 0;
-    std::vector<int32_t> which;
-    for (size_t row = 0; row < t.size(); ++row)
-      if ((response && t.response[row] == response->as_int()) || (session && t.session[row] == session->as_int()) ||
-          (before && t.local(row) < end))
-        which.push_back(t.response[row]);
-    if (which.empty()) fail("no turn of '{}' matches, so nothing was deleted; memory_list gives the numbers", name);
-    gone = m.forget(which);
+    const auto m = pool_.need(name);
+    memory::TurnChoice choice{.response = response, .session = session, .before = {}};
+    if (before) choice.before = memory::wall_time(before, "before", m->zone());
+    const std::vector<int32_t> which = memory::chosen_turns(*m, choice);
+    if (which.empty())
+      fail("no turn of '{}' matches, so nothing was deleted; memory_list gives the numbers", name.name);
+    gone = m->forget(which);
   }
-  ToolResult r = ToolResult::text(fmt::format("Deleted {} turns of '{}' permanently.", gone, name));
-  r.structured.set("conversation", name), r.structured.set("forgotten", gone);
+  ToolResult r = ToolResult::text(fmt::format("Deleted {} turns of '{}' permanently.", gone, name.name));
+  r.structured.set("conversation", name.name), r.structured.set("forgotten", gone);
   return r;
 }
 
 PromptResult Conversations::prompt(const Json& arguments) {
-  std::lock_guard lock(mutex_);
-  memory::Memory& m = open(text_in(arguments, "conversation", kUserConversation), Missing::refuse);
+  const auto m = pool_.need({"", text_in(arguments, "conversation", kUserConversation)});
   std::string text;
-  ask_memory(m, arguments, text);
+  ask_memory(*m, arguments, text);
   const std::string question = arguments.at("question").as_string();
   return {.description = "The question with the turns that were found for it",
           .messages = {{"user", (text.empty() ? "" : "From earlier conversations:\n" + text + "\n") + question}}};
@@ -208,13 +180,13 @@ PromptResult Conversations::prompt(const Json& arguments) {
 
 std::vector<ResourceInfo> Conversations::list() {
   std::vector<ResourceInfo> all;
-  memory::ConversationStore store(file_, {});
-  for (const memory::ConversationInfo& c : store.conversations())
-    all.push_back({.uri = std::string(kScheme) + uri_escaped(c.name),
-                   .name = c.name,
-                   .title = "Conversation " + c.name,
-                   .description = fmt::format("{} turns in {} sessions", c.turns, c.sessions),
-                   .mime_type = "text/plain"});
+  for (const memory::ConversationInfo& c : pool_.list())
+    if (c.user.empty())
+      all.push_back({.uri = std::string(kScheme) + uri_escaped(c.name),
+                     .name = c.name,
+                     .title = "Conversation " + c.name,
+                     .description = fmt::format("{} turns in {} sessions", c.turns, c.sessions),
+                     .mime_type = "text/plain"});
   return all;
 }
 
@@ -229,15 +201,14 @@ std::vector<ResourceTemplate> Conversations::templates() {
 std::optional<ResourceText> Conversations::read(const std::string& uri) {
   if (!uri.starts_with(kScheme)) return std::nullopt;
   const std::string name = uri_unescaped(std::string_view(uri).substr(kScheme.size()));
-  std::lock_guard lock(mutex_);
-  memory::ConversationStore store(file_, {});
-  if (!store.look_up(name)) return std::nullopt;
-  memory::Memory& m = open(name, Missing::refuse);
+  const auto m = pool_.find({"", name});
+  if (!m) return std::nullopt;
+  memory::Memory& open = **m;
   std::string text;
-  size_t row = m.table().size();  // the newest ones that fit
+  size_t row = open.table().size();  // the newest ones that fit
   std::vector<std::string> turns;
   for (size_t bytes = 0; row > 0; --row) {
-    turns.push_back(turn_text(m, row - 1));
+    turns.push_back(turn_text(open, row - 1));
     bytes += turns.back().size();
     if (bytes > kMaxText) break;
   }

@@ -149,8 +149,10 @@ class Documents final : public ResourceSource {
     if (!text) return std::nullopt;
     if (text->size() > kMaxText) {
       const size_t all = text->size();
-      text->resize(kMaxText);
-      *text += fmt::format("\n(the first {} of {} bytes; read_document reads the rest)", kMaxText, all);
+      size_t end = kMaxText;
+      while (end > 0 && (static_cast<unsigned char>((*text)[end]) & 0xc0) == 0x80) --end;  // whole characters
+      text->resize(end);
+      *text += fmt::format("\n(the first {} of {} bytes; read_document reads the rest)", end, all);
     }
     return ResourceText{.text = std::move(*text), .mime_type = mime_type(path)};
   }

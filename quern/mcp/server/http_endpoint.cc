@@ -66,7 +66,8 @@ bool HttpEndpoint::admitted(serve::Exchange& e) const {
     const bool named = std::any_of(o_.origins.begin(), o_.origins.end(),
                                    [&](const std::string& o) { return o == "*" || o == *origin; });
     if (!named && (scheme == origin->npos || !serve::is_loopback_host(std::string_view(*origin).substr(scheme + 3))))
-      throw HttpRefusal(403, fmt::format("pages of {} may not use this server: it does not allow their origin", *origin));
+      throw HttpRefusal(403,
+                        fmt::format("pages of {} may not use this server: it does not allow their origin", *origin));
     e.header("access-control-allow-origin", *origin), e.header("vary", "origin");
     e.header("access-control-expose-headers", "mcp-session-id");
   }
@@ -204,7 +205,7 @@ void HttpEndpoint::answer_batch(serve::Exchange& e, Session& session, const Json
       replies.push(error_json(id_of(one), x));
     }
   }
-  if (replies.as_array().empty()) return e.answer(202, "", "");
+  if (replies.as_array().empty()) return out.end_without();
   out.finish(200, replies);
 }
 

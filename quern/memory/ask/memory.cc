@@ -12,16 +12,17 @@ namespace {
 constexpr size_t kMaxQuestionBytes = 64 << 10;
 
 ConversationInfo choose(ConversationStore& store, const MemoryOptions& o) {
-  if (!o.create) return store.find(o.conversation);
-  const std::string name = o.conversation.empty() ? "main" : o.conversation;
-  if (o.conversation.empty()) {
+  if (!o.create) return store.find(o.conversation, o.user);
+  std::string name = o.conversation;
+  if (name.empty()) {
     const auto there = store.conversations();
-    if (there.size() == 1) return there[0];
-    if (there.size() > 1) return store.find("");  // says that one must be named
+    const auto mine = std::count_if(there.begin(), there.end(), [&](const auto& c) { return c.user == o.user; });
+    if (mine > 0) return store.find("", o.user);  // the only one, or it says that one must be named
+    name = "main";
   }
-  if (auto found = store.look_up(name)) return *found;
+  if (auto found = store.look_up(name, o.user)) return *found;
   Zone::load(o.zone);  // refuses what is no zone
-  return store.create(name, o.zone, o.gap);
+  return store.create(name, o.zone, o.gap, o.user);
 }
 
 }  // namespace
@@ -92,19 +93,22 @@ Memory::Memory(const std::filesystem::path& file, MemoryOptions o)
 void Memory::refresh() {
   const int64_t version = store_.data_version();
   if (loaded_ && version == version_) return;
-  // Most often others added turns; when there are fewer than that makes, some were forgotten.
-  const bool grown = loaded_ && table_.size() > 0;
-  TurnTable later = store_.load_after(info_, grown ? table_.response.back() : -1);
-  if (grown && store_.count(info_.id) != static_cast<int64_t>(table_.size() + later.size())) {
+  // Most often others added turns; reading all again is for turns that are forgotten and sessions that moved.
+  constexpr size_t kFew = 1000;
+  const ConversationState state = store_.state(info_.id);
+  const bool known = loaded_ && state.epoch == epoch_;
+  const TurnTable later = known ? store_.load_after(info_, table_.last_number()) : store_.load(info_);
+  if (!known || table_.size() == 0) {
+    table_ = later;
+  } else if (later.size() > kFew && later.utc.front() < table_.utc.back()) {
     table_ = store_.load(info_);
-  } else if (grown) {
-    table_.append(later);
   } else {
-    table_ = std::move(later);
+    for (size_t i = 0; i < later.size(); ++i) table_.insert(later.row(later.by_number(i)));
   }
   speakers_ = store_.speakers(info_.id);
   index_behind_ = true;
-  version_ = version, loaded_ = true;
+  version_ = version, loaded_ = true, epoch_ = state.epoch;
+  next_response_ = std::max<int64_t>(state.next_response, int64_t{table_.last_number()} + 1);
 }
 
 const TurnTable& Memory::table() { return refresh(), table_; }
@@ -112,8 +116,14 @@ const std::vector<std::string>& Memory::speakers() { return refresh(), speakers_
 
 void Memory::resident(const StoredTurn& s, const SpokenTurn& t) {
   if (!loaded_) return;
-  table_.id.push_back(s.id), table_.response.push_back(s.response), table_.session.push_back(s.session);
-  table_.speaker.push_back(s.speaker), table_.utc.push_back(t.utc), table_.offset.push_back(t.offset);
+  if (s.response != next_response_) {  // others have added turns before it: all of them at the next question
+    version_ = -1;
+    return;
+  }
+  ++next_response_;
+  const size_t row = table_.insert({s.id, s.response, s.session, s.speaker, t.utc, t.offset});
+  if (s.moved_sessions)
+    for (size_t r = row + 1; r < table_.size(); ++r) ++table_.session[r];
   if (static_cast<size_t>(s.speaker) >= speakers_.size()) speakers_.resize(static_cast<size_t>(s.speaker) + 1);
   speakers_[static_cast<size_t>(s.speaker)] = t.speaker;
   if (index_ && !index_behind_) index_->add(s, t.text);
@@ -127,7 +137,10 @@ StoredTurn Memory::add(const SpokenTurn& t) {
 
 std::vector<StoredTurn> Memory::add_all(const std::vector<SpokenTurn>& turns) {
   std::vector<StoredTurn> out = store_.append_all(info_.id, turns);
-  for (size_t i = 0; i < out.size(); ++i) resident(out[i], turns[i]);
+  if (std::any_of(out.begin(), out.end(), [](const StoredTurn& t) { return t.late; }))
+    loaded_ = false;
+  else
+    for (size_t i = 0; i < out.size(); ++i) resident(out[i], turns[i]);
   return out;
 }
 
@@ -150,9 +163,9 @@ void Memory::index_topics() {
 
 size_t Memory::row_of(int32_t response) {
   refresh();
-  const auto at = std::lower_bound(table_.response.begin(), table_.response.end(), response);
-  if (at == table_.response.end() || *at != response) fail("response number {} does not exist", response);
-  return static_cast<size_t>(at - table_.response.begin());
+  const auto row = table_.row_of(response);
+  if (!row) fail("response number {} does not exist", response);
+  return *row;
 }
 
 std::string Memory::text(int32_t response) { return store_.text(table_.id[row_of(response)]); }
@@ -166,9 +179,15 @@ LocalSeconds Memory::last_turn() {
 int64_t Memory::forget(const std::vector<int32_t>& responses) {
   std::vector<int64_t> ids;
   for (const int32_t r : responses) ids.push_back(table_.id[row_of(r)]);
+  builder_.reset();  // which reads the file, and so would keep its log from being emptied
   const int64_t gone = store_.forget(info_.id, ids);
   loaded_ = false;
   return gone;
+}
+
+int64_t Memory::forget_all() {
+  builder_.reset(), index_.reset();
+  return store_.forget_conversation(info_.id);
 }
 
 size_t Memory::resident_bytes() const { return table_.bytes() + (index_ ? index_->bytes() : 0); }
@@ -214,6 +233,7 @@ std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector
   if (how != TopicRank::bm25) {
     if (all && rows.size() <= kMaxVisited) {
       ids = table_.id;
+      std::sort(ids.begin(), ids.end());
     } else if (all || ids.size() > kMaxVisited) {
       ids.clear();
       for (const recall::ScoredDocument& h : hits) ids.push_back(h.id);
@@ -233,8 +253,7 @@ std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector
   }
   std::unordered_map<uint32_t, double> scores;
   for (const recall::ScoredDocument& h : hits) {
-    const auto at = std::lower_bound(table_.id.begin(), table_.id.end(), h.id);
-    const uint32_t row = static_cast<uint32_t>(at - table_.id.begin());
+    const auto row = static_cast<uint32_t>(table_.row_of_id(h.id));
     scores[row] += h.score;
     if (o.neighbor > 0) neighbors(row, [&](uint32_t n) { scores[n] += o.neighbor * h.score; });
   }
@@ -289,12 +308,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
                                           info_.id, sql_quoted(name))});
     rows.restricted = true;
   }
-  if (rows.restricted)
-    for (size_t i = 0; i < rows.rows.size(); ++i) {
-      const bool next = i > 0 && rows.rows[i] == rows.rows[i - 1] + 1;
-      if (!next) out.within.emplace_back(table_.response[rows.rows[i]], 0);
-      out.within.back().second = table_.response[rows.rows[i]];
-    }
+  if (rows.restricted) out.within = table_.runs(rows.rows);
   const bool timed = !read.time.empty() || !read.time.notes.empty();
   if (timed && !read.topic.words.empty()) drop_unheard(read.topic.words, out.notes);
   out.topic = read.topic.text();

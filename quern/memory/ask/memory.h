@@ -33,7 +33,8 @@ namespace quern::memory {
 struct MemoryOptions {
   bool create = false;       // the file and the conversation, when they are not there
   bool durable = false;      // wait for the disk at every turn
-  std::string conversation;  // empty: the only one
+  std::string conversation;  // empty: the only one of the user
+  std::string user = {};     // whose; empty: nobody's in particular
   std::string zone = "UTC";  // of a conversation made now
   int64_t gap = kUsualGap;   // likewise
   int32_t topic_segment_turns = 1 << 16;
@@ -86,6 +87,7 @@ class Memory {
   std::vector<StoredTurn> add_all(const std::vector<SpokenTurn>& turns);
   MemoryResult ask(std::string_view question, const AskOptions& options);
   int64_t forget(const std::vector<int32_t>& responses);
+  int64_t forget_all();  // the conversation, too: this object is of no more use
   const TurnTable& table();
   const std::vector<std::string>& speakers();
   std::string text(int32_t response);
@@ -116,7 +118,7 @@ class Memory {
   std::unique_ptr<TopicBuilder> builder_;
   std::unique_ptr<TopicIndex> index_;
   bool index_behind_ = true;  // the table holds turns that the index may not
-  int64_t version_ = -1;
+  int64_t version_ = -1, epoch_ = -1, next_response_ = 0;
   bool loaded_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/memory/ask/eval.h"
+#include "quern/memory/ask/turn_lines.h"
 #include "quern/memory/store/import.h"
 
 namespace quern::memory {
@@ -26,7 +27,7 @@ std::unique_ptr<Memory> sample() {
   auto m = std::make_unique<Memory>(
       ":memory:",
       MemoryOptions{.create = true, .durable = false, .conversation = "log", .zone = "UTC", .gap = kUsualGap});
-  m->add_all(read_turns(golden("log.jsonl"), Zone()));
+  m->add_all(read_conversations(golden("log.jsonl"), "UTC")[0].turns);
   return m;
 }
 
@@ -34,6 +35,22 @@ AskOptions asked(const char* now = "2024-03-14 15:20") {
   AskOptions o;
   o.now = parse_time_text(now, "now").local;
   return o;
+}
+
+TEST(Memory, LinesOfTurnsGoWithTheirTexts) {
+  const auto sampled = sample();
+  Memory& m = *sampled;
+  const auto lines = [&] {
+    std::vector<Json> all;
+    each_turn_line(m, 3, 5, [&](const Json& line) { all.push_back(line); });
+    return all;
+  };
+  std::vector<Json> before = lines();
+  ASSERT_EQ(before.size(), 5u);
+  EXPECT_EQ(before[0].at("response"), Json(3));
+  m.store().forget(m.info().id, {m.table().id[4]});  // as another process would: the table does not know
+  before.erase(before.begin() + 1);
+  EXPECT_EQ(lines(), before);
 }
 
 TEST(Memory, RoutesByWhatAQuestionNames) {
@@ -107,7 +124,7 @@ TEST(Memory, PlansAreSql) {
   const fs::path file = fs::temp_directory_path() / fmt::format("quern_plan_{}.db", getpid());
   {
     Memory m(file, {.create = true, .durable = false, .conversation = "o'log", .zone = "UTC", .gap = kUsualGap});
-    m.add_all(read_turns(golden("log.jsonl"), Zone()));
+    m.add_all(read_conversations(golden("log.jsonl"), "UTC")[0].turns);
     SqliteFile db(file, SqliteOpen::existing);
     const std::string lines = read_file(golden("paraphrases.jsonl"));
     int compared = 0;

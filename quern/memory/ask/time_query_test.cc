@@ -164,7 +164,7 @@ std::vector<int32_t> wanted(const Json& q) {
 TEST(TimeGrammar, ManyWordings) {
   const std::string dir = std::string(QUERN_SOURCE_DIR) + "/tests/memory/";
   Memory m(":memory:", {.create = true, .durable = false, .conversation = "log", .zone = "UTC", .gap = kUsualGap});
-  m.add_all(read_turns(dir + "log.jsonl", Zone()));
+  m.add_all(read_conversations(dir + "log.jsonl", "UTC")[0].turns);
   const std::string lines = read_file(dir + "paraphrases.jsonl");
   int asked = 0;
   std::string missed;

@@ -8,7 +8,10 @@
 
 namespace quern::memory {
 
-// Up to `limit` turns from response number `first` on, in order.
+std::string offset_time_text(const TurnTable& table, size_t row);  // 2023-05-08 13:56:04+02:00
+Json turn_line(Memory& m, size_t row, std::string_view text);
+
+// Up to `limit` turns from response number `first` on, in the order of the numbers.
 void each_turn_line(Memory& m, int32_t first, int64_t limit, const std::function<void(const Json&)>& f);
 
 }  // namespace quern::memory

@@ -41,7 +41,7 @@ class Wordings : public testing::Test {
  protected:
   Wordings()
       : m_(":memory:", {.create = true, .durable = false, .conversation = "log", .zone = "UTC", .gap = kUsualGap}) {
-    m_.add_all(read_turns(std::string(QUERN_SOURCE_DIR) + "/tests/memory/log.jsonl", Zone()));
+    m_.add_all(read_conversations(std::string(QUERN_SOURCE_DIR) + "/tests/memory/log.jsonl", "UTC")[0].turns);
   }
 
   MemoryResult ask(const std::string& question, const std::vector<ContextTurn>& context = {}) {

@@ -26,17 +26,6 @@ const char* column_name(Column c) {
   return "";
 }
 
-void TurnTable::append(const TurnTable& later) {
-  const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  add(id, later.id), add(response, later.response), add(session, later.session), add(speaker, later.speaker);
-  add(utc, later.utc), add(offset, later.offset);
-}
-
-size_t TurnTable::bytes() const {
-  return id.capacity() * 8 + response.capacity() * 4 + session.capacity() * 4 + speaker.capacity() * 4 +
-         utc.capacity() * 8 + offset.capacity() * 4;
-}
-
 std::string sql_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {

@@ -9,24 +9,10 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/memory/plan/turn_table.h"
 #include "quern/memory/time/time_query.h"
 
 namespace quern::memory {
-
-// The resident columns of one conversation, in order of time.
-struct TurnTable {
-  std::vector<int64_t> id;        // in the store
-  std::vector<int32_t> response;  // number within the conversation, from 0
-  std::vector<int32_t> session;   // from 1
-  std::vector<int32_t> speaker;
-  std::vector<int64_t> utc;
-  std::vector<int32_t> offset;  // of the wall clock there and then
-  int64_t gap = 20 * 60;        // seconds of silence that begin a new session
-  void append(const TurnTable& later);
-  size_t size() const { return id.size(); }
-  LocalSeconds local(size_t row) const { return utc[row] + offset[row]; }
-  size_t bytes() const;
-};
 
 enum class Column : uint8_t { response_index, session_index, speaker, day_name, date, time, date_time };
 const char* column_name(Column c);

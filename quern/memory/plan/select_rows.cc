@@ -58,9 +58,7 @@ void RowSelector::run() {
 
 PlanStep response_runs(const std::vector<uint32_t>& rows, const TurnTable& t) {
   PlanStep s{Column::response_index, true, {}, ""};
-  for (size_t i = 0, end = 0; i < rows.size(); i = end) {
-    for (end = i + 1; end < rows.size() && rows[end] == rows[end - 1] + 1;) ++end;
-    const int32_t lo = t.response[rows[i]], hi = t.response[rows[end - 1]];
+  for (const auto& [lo, hi] : t.runs(rows)) {
     if (!s.sql.empty()) s.sql += " OR ";
     s.values.push_back(std::to_string(lo)), s.values.push_back(std::to_string(hi));
     s.sql += fmt::format("resp BETWEEN {} AND {}", lo, hi);

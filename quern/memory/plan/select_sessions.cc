@@ -154,8 +154,8 @@ void RowSelector::responses(const TimeConstraint& c) {
 
 void RowSelector::response_step(const std::vector<uint32_t>& wanted) {
   PlanStep s{Column::response_index, false, {}, ""};
-  const bool run = wanted.size() > 2 && t_.response[wanted.back()] - t_.response[wanted.front()] + 1 ==
-                                            static_cast<int32_t>(wanted.size());
+  const auto breaks = [&](uint32_t a, uint32_t b) { return t_.response[b] != t_.response[a] + 1; };
+  const bool run = wanted.size() > 2 && std::adjacent_find(wanted.begin(), wanted.end(), breaks) == wanted.end();
   if (run) {
     s.between = true,
     s.values = {std::to_string(t_.response[wanted.front()]), std::to_string(t_.response[wanted.back()])};

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <map>
 
 #include "quern/base/error.h"
 #include "quern/base/json.h"
@@ -56,10 +57,12 @@ std::vector<SpokenTurn> read_tmd(const std::filesystem::path& file, const Zone& 
   return out;
 }
 
-std::vector<SpokenTurn> read_turns(const std::filesystem::path& file, const Zone& zone) {
+std::vector<ImportedConversation> read_conversations(const std::filesystem::path& file, const std::string& zone) {
   std::ifstream f(file, std::ios::binary);
   if (!f) fail("cannot open {}", file.string());
-  std::vector<SpokenTurn> out;
+  std::vector<ImportedConversation> out;
+  std::map<std::pair<std::string, std::string>, size_t> known;  // by user and name
+  std::vector<Zone> zones;
   int64_t number = 0;
   for (std::string line; std::getline(f, line);) {
     ++number;
@@ -68,8 +71,19 @@ std::vector<SpokenTurn> read_turns(const std::filesystem::path& file, const Zone
     if (const size_t bad = text::utf8_error(line); bad != line.npos)
       fail("{}: not valid UTF-8 at byte {}", where, bad);
     const Json j = Json::parse(line, where);
-    out.push_back(at_time(j.at("speaker", where).as_string(where), j.at("text", where).as_string(where),
-                          parse_time_text(j.at("time", where).as_string(where), where + ": time"), zone));
+    const auto text_at = [&](const char* key) {
+      const Json* value = j.find(key);
+      return value && !value->is_null() ? value->as_string(where + ": " + key) : std::string();
+    };
+    const std::string name = text_at("conversation"), user = text_at("user");
+    const auto [at, fresh] = known.try_emplace({user, name}, out.size());
+    if (fresh) {
+      out.push_back({name, user, text_at("zone"), {}});
+      zones.push_back(Zone::load(out.back().zone.empty() ? zone : out.back().zone));
+    }
+    out[at->second].turns.push_back(
+        at_time(j.at("speaker", where).as_string(where), j.at("text", where).as_string(where),
+                parse_time_text(j.at("time", where).as_string(where), where + ": time"), zones[at->second]));
   }
   if (f.bad()) fail("cannot read {}", file.string());
   return out;

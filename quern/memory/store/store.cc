@@ -10,14 +10,15 @@
 namespace quern::memory {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr const char* kTopicSchema = R"(
 CREATE TABLE IF NOT EXISTS topic_file(conv INTEGER NOT NULL, segment INTEGER NOT NULL, token INTEGER NOT NULL,
   PRIMARY KEY(conv, segment));
 )";
 constexpr const char* kSchema = R"(
-CREATE TABLE IF NOT EXISTS conversation(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, zone TEXT NOT NULL,
-  gap INTEGER NOT NULL, next_resp INTEGER NOT NULL DEFAULT 0, last_session INTEGER NOT NULL DEFAULT 0, last_ts INTEGER);
+CREATE TABLE IF NOT EXISTS conversation(id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL DEFAULT '',
+  name TEXT NOT NULL, zone TEXT NOT NULL, gap INTEGER NOT NULL, next_resp INTEGER NOT NULL DEFAULT 0,
+  last_session INTEGER NOT NULL DEFAULT 0, last_ts INTEGER, epoch INTEGER NOT NULL DEFAULT 0, UNIQUE(user, name));
 CREATE TABLE IF NOT EXISTS speaker(id INTEGER PRIMARY KEY, conv INTEGER NOT NULL, number INTEGER NOT NULL,
   name TEXT NOT NULL, UNIQUE(conv, name), UNIQUE(conv, number));
 CREATE TABLE IF NOT EXISTS turn(id INTEGER PRIMARY KEY, conv INTEGER NOT NULL, resp INTEGER NOT NULL,
@@ -26,6 +27,7 @@ CREATE TABLE IF NOT EXISTS turn(id INTEGER PRIMARY KEY, conv INTEGER NOT NULL, r
   UNIQUE(conv, resp));
 CREATE INDEX IF NOT EXISTS turn_day ON turn(conv, day);
 CREATE INDEX IF NOT EXISTS turn_session ON turn(conv, session);
+CREATE INDEX IF NOT EXISTS turn_time ON turn(conv, ts);
 )";
 
 std::string_view checked(std::string_view text, const char* what) {
@@ -64,6 +66,11 @@ ConversationStore::ConversationStore(const std::filesystem::path& file, Options 
     }
     w.commit();
   }
+  if (version() == 1) {
+    SqliteWrite w(db_);
+    if (version() == 1) upgrade();
+    w.commit();
+  }
   if (version() != kVersion) fail("{}: memory format version {}, expected {}", db_.file(), version(), kVersion);
   if (!has_topic_table()) {  // made now, or before files were named in the database
     SqliteWrite w(db_);
@@ -84,42 +91,82 @@ ConversationStore::ConversationStore(const std::filesystem::path& file, Options 
   note_.emplace(db_.prepare("UPDATE conversation SET next_resp = ?, last_session = ?, last_ts = ? WHERE id = ?"));
 }
 
+// From version 1, whose conversations belonged to nobody and whose turns came in order of time.
+void ConversationStore::upgrade() {
+  db_.execute("ALTER TABLE conversation RENAME TO conversation_1");
+  db_.execute(kSchema);
+  db_.execute(
+      "INSERT INTO conversation(id, name, zone, gap, next_resp, last_session, last_ts)"
+      " SELECT id, name, zone, gap, next_resp, last_session, last_ts FROM conversation_1;"
+      "DROP TABLE conversation_1");
+  db_.execute(fmt::format("PRAGMA user_version = {}", kVersion));
+}
+
 std::vector<ConversationInfo> ConversationStore::conversations() {
   std::vector<ConversationInfo> out;
   SqliteStatement s = db_.prepare(
-      "SELECT c.id, c.name, c.zone, c.gap, (SELECT count(*) FROM turn t WHERE t.conv = c.id),"
+      "SELECT c.id, c.name, c.zone, c.user, c.gap, (SELECT count(*) FROM turn t WHERE t.conv = c.id),"
       " (SELECT count(DISTINCT session) FROM turn t WHERE t.conv = c.id) FROM conversation c ORDER BY c.id");
   while (s.step())
-    out.push_back(
-        {s.integer(0), std::string(s.text(1)), std::string(s.text(2)), s.integer(3), s.integer(4), s.integer(5)});
+    out.push_back({s.integer(0), std::string(s.text(1)), std::string(s.text(2)), std::string(s.text(3)), s.integer(4),
+                   s.integer(5), s.integer(6)});
   return out;
 }
 
-std::optional<ConversationInfo> ConversationStore::look_up(const std::string& name) {
-  SqliteStatement s = db_.prepare("SELECT id, name, zone, gap FROM conversation WHERE name = ?");
-  s.bind(name);
+namespace {
+std::optional<ConversationInfo> info_in(SqliteStatement& s) {
   if (!s.step()) return std::nullopt;
-  return ConversationInfo{s.integer(0), std::string(s.text(1)), std::string(s.text(2)), s.integer(3), 0, 0};
+  ConversationInfo c{.id = s.integer(0), .name = std::string(s.text(1)), .zone = std::string(s.text(2))};
+  c.user = s.text(3), c.gap = s.integer(4);
+  return c;
+}
+}  // namespace
+
+std::vector<ConversationInfo> ConversationStore::names() {
+  std::vector<ConversationInfo> out;
+  SqliteStatement s = db_.prepare("SELECT id, name, zone, user, gap FROM conversation ORDER BY id");
+  while (auto info = info_in(s)) out.push_back(std::move(*info));
+  return out;
 }
 
-ConversationInfo ConversationStore::find(const std::string& name) {
+std::optional<ConversationInfo> ConversationStore::look_up(const std::string& name, const std::string& user) {
+  SqliteStatement s = db_.prepare("SELECT id, name, zone, user, gap FROM conversation WHERE user = ? AND name = ?");
+  s.bind(user).bind(name);
+  return info_in(s);
+}
+
+std::optional<ConversationInfo> ConversationStore::look_up(int64_t id) {
+  SqliteStatement s = db_.prepare("SELECT id, name, zone, user, gap FROM conversation WHERE id = ?");
+  s.bind(id);
+  return info_in(s);
+}
+
+ConversationInfo ConversationStore::find(const std::string& name, const std::string& user) {
   if (!name.empty())
-    if (auto found = look_up(name)) return *found;
+    if (auto found = look_up(name, user)) return *found;
   std::vector<std::string> names;
-  SqliteStatement s = db_.prepare("SELECT name FROM conversation ORDER BY id LIMIT 30");
+  SqliteStatement s = db_.prepare("SELECT name FROM conversation WHERE user = ? ORDER BY id LIMIT 30");
+  s.bind(user);
   while (s.step()) names.emplace_back(s.text(0));
-  if (name.empty() && names.size() == 1) return *look_up(names[0]);
-  if (names.empty()) fail("{} holds no conversation", db_.file());
-  if (name.empty()) fail("{} holds several conversations ({}): name one of them", db_.file(), fmt::join(names, ", "));
-  fail("{} holds no conversation '{}'; there are: {}", db_.file(), name, fmt::join(names, ", "));
+  if (name.empty() && names.size() == 1) return *look_up(names[0], user);
+  const std::string of = user.empty() ? "" : fmt::format(" of the user '{}'", user);
+  if (names.empty()) fail("{} holds no conversation{}", db_.file(), of);
+  if (name.empty())
+    fail("{} holds several conversations{} ({}): name one of them", db_.file(), of, fmt::join(names, ", "));
+  fail("{} holds no conversation '{}'{}; there are: {}", db_.file(), name, of, fmt::join(names, ", "));
 }
 
-ConversationInfo ConversationStore::create(const std::string& name, const std::string& zone, int64_t gap) {
+ConversationInfo ConversationStore::create(const std::string& name, const std::string& zone, int64_t gap,
+                                           const std::string& user) {
   if (name.empty()) fail("a conversation needs a name");
   if (gap < 1) fail("gap of {} seconds, expected 1 or more", gap);
-  SqliteStatement s = db_.prepare("INSERT INTO conversation(name, zone, gap) VALUES(?, ?, ?)");
-  s.bind(checked(name, "name of the conversation")).bind(zone).bind(gap).run();
-  return *look_up(name);
+  SqliteStatement s = db_.prepare("INSERT INTO conversation(user, name, zone, gap) VALUES(?, ?, ?, ?)");
+  s.bind(checked(user, "name of the user"))
+      .bind(checked(name, "name of the conversation"))
+      .bind(zone)
+      .bind(gap)
+      .run();
+  return *look_up(name, user);
 }
 
 int32_t ConversationStore::speaker_number(int64_t conversation, const std::string& name) {
@@ -137,7 +184,7 @@ int32_t ConversationStore::speaker_number(int64_t conversation, const std::strin
   return speaker_number(conversation, name);
 }
 
-StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t) {
+StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t, Placing placing) {
   checked(t.text, "text of the turn");
   checked(t.speaker, "speaker");
   if (t.speaker.empty()) fail("a turn needs a speaker");
@@ -151,11 +198,17 @@ StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t) 
   const int64_t session = last_->integer(1), before = last_->integer(2), gap = last_->integer(3);
   const bool first = last_->integer(4) != 0;
   last_->reset();
-  // Clocks are set back by seconds, not by sessions.
-  if (!first && t.utc < before - gap)
-    fail("a turn at {} UTC cannot follow one at {} UTC: add turns in order of time", time_text(t.utc),
-         time_text(before));
-  out.session = static_cast<int32_t>(first || t.utc - before > gap ? session + 1 : session);
+  int64_t last = session;
+  if (!first && t.utc < before && placing == Placing::later) {
+    out.late = true;  // session 0: place_all_late() gives it one
+  } else if (!first && t.utc < before) {
+    const SessionPlace at = place_late(conversation, t.utc, gap, static_cast<int32_t>(session));
+    out.session = at.session, out.late = at.late, out.moved_sessions = at.moved;
+    last += at.opened ? 1 : 0;
+  } else {
+    out.session = static_cast<int32_t>(first || t.utc - before > gap ? session + 1 : session);
+    last = out.session;
+  }
   out.speaker = speaker_number(conversation, t.speaker);
   const LocalSeconds local = t.utc + t.offset;
   const Day day = day_part(local);
@@ -165,7 +218,7 @@ StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t) 
   insert_->bind(int64_t{week.year} * 100 + week.week).bind(int64_t{second_part(local)}).bind(t.text).run();
   out.id = db_.last_row();
   note_->bind(int64_t{out.response} + 1)
-      .bind(int64_t{out.session})
+      .bind(last)
       .bind(first ? t.utc : std::max(before, t.utc))
       .bind(conversation)
       .run();
@@ -174,7 +227,7 @@ StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t) 
 
 StoredTurn ConversationStore::append(int64_t conversation, const SpokenTurn& turn) {
   SqliteWrite w(db_);
-  const StoredTurn out = insert(conversation, turn);
+  const StoredTurn out = insert(conversation, turn, Placing::now);
   w.commit();
   return out;
 }
@@ -183,18 +236,31 @@ std::vector<StoredTurn> ConversationStore::append_all(int64_t conversation, cons
   std::vector<StoredTurn> out;
   out.reserve(turns.size());
   SqliteWrite w(db_);
-  for (const SpokenTurn& t : turns) out.push_back(insert(conversation, t));
+  for (const SpokenTurn& t : turns) out.push_back(insert(conversation, t, Placing::later));
+  if (std::any_of(out.begin(), out.end(), [](const StoredTurn& t) { return t.late; })) {
+    place_all_late(conversation);
+    SqliteStatement number = db_.prepare("SELECT session FROM turn WHERE id = ?");
+    for (StoredTurn& t : out) {
+      number.bind(t.id).step();
+      t.session = static_cast<int32_t>(number.integer(0)), t.moved_sessions = t.late;
+      number.reset();
+    }
+  }
   w.commit();
   return out;
 }
 
 TurnTable ConversationStore::load(const ConversationInfo& c) { return load_after(c, -1); }
 
-int64_t ConversationStore::count(int64_t conversation) {
-  SqliteStatement s = db_.prepare("SELECT count(*) FROM turn WHERE conv = ?");
+ConversationState ConversationStore::state(int64_t conversation) {
+  SqliteStatement s = db_.prepare("SELECT next_resp, epoch FROM conversation WHERE id = ?");
   s.bind(conversation);
-  s.step();
-  return s.integer(0);
+  return s.step() ? ConversationState{s.integer(0), s.integer(1)} : ConversationState();
+}
+
+void ConversationStore::begin_epoch(int64_t conversation) {
+  SqliteStatement s = db_.prepare("UPDATE conversation SET epoch = epoch + 1 WHERE id = ?");
+  s.bind(conversation).run();
 }
 
 TurnTable ConversationStore::load_after(const ConversationInfo& c, int32_t response) {
@@ -203,14 +269,14 @@ TurnTable ConversationStore::load_after(const ConversationInfo& c, int32_t respo
   SqliteStatement s = db_.prepare(
       "SELECT id, resp, session, speaker, ts, tz_off FROM turn WHERE conv = ? AND resp > ? ORDER BY resp");
   s.bind(c.id).bind(int64_t{response});
-  while (s.step()) {
-    t.id.push_back(s.integer(0));
-    t.response.push_back(static_cast<int32_t>(s.integer(1)));
-    t.session.push_back(static_cast<int32_t>(s.integer(2)));
-    t.speaker.push_back(static_cast<int32_t>(s.integer(3)));
-    t.utc.push_back(s.integer(4));
-    t.offset.push_back(static_cast<int32_t>(s.integer(5)));
-  }
+  while (s.step())
+    t.push({.id = s.integer(0),
+            .response = static_cast<int32_t>(s.integer(1)),
+            .session = static_cast<int32_t>(s.integer(2)),
+            .speaker = static_cast<int32_t>(s.integer(3)),
+            .utc = s.integer(4),
+            .offset = static_cast<int32_t>(s.integer(5))});
+  t.sort_by_time();
   return t;
 }
 
@@ -329,7 +395,14 @@ std::string ConversationStore::text(int64_t id) {
 // secure_delete overwrote the rows; what the free pages and the log still hold goes with VACUUM and an empty log.
 void ConversationStore::erase_remains() {
   db_.execute("VACUUM");
-  if (!in_memory_) db_.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (in_memory_) return;
+  SqliteStatement s = db_.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+  s.step();
+  if (s.integer(0) != 0)
+    fail(
+        "{}: the turns are deleted, but another process reads the file, so that its log still holds their bytes: "
+        "they go with the next deletion, or when the last program closes the file",
+        db_.file());
 }
 
 int64_t ConversationStore::forget(int64_t conversation, const std::vector<int64_t>& ids) {
@@ -350,6 +423,7 @@ int64_t ConversationStore::forget(int64_t conversation, const std::vector<int64_
     SqliteStatement names = db_.prepare(
         "DELETE FROM speaker WHERE conv = ? AND number NOT IN (SELECT DISTINCT speaker FROM turn WHERE conv = ?)");
     names.bind(conversation).bind(conversation).run();
+    begin_epoch(conversation);
     w.commit();
   }
   erase_remains();

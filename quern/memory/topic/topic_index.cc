@@ -85,13 +85,19 @@ void TopicIndex::follow(const TurnTable& table, const std::stop_token* stop) {
   std::vector<MissingTurns> missing;
   std::map<int32_t, TopicSegment> before = std::move(segments_);
   segments_.clear();
+  std::vector<int64_t> numbered_ids;  // by response numbers, where the table's rows are in another order
+  std::vector<int32_t> numbers_there;
+  for (const uint32_t row : table.arrived)
+    numbered_ids.push_back(table.id[row]), numbers_there.push_back(table.response[row]);
+  const std::span<const int64_t> all_ids = table.arrived.empty() ? table.id : numbered_ids;
+  const std::span<const int32_t> all_numbers = table.arrived.empty() ? table.response : numbers_there;
   size_t end = 0;
   for (size_t begin = 0; begin < table.size(); begin = end) {
-    const int32_t segment = table.response[begin] / store_->topic_segment_turns();
+    const int32_t segment = all_numbers[begin] / store_->topic_segment_turns();
     const auto past = int64_t{segment + 1} * store_->topic_segment_turns();
-    while (end < table.size() && table.response[end] < past) ++end;
-    const std::span ids(table.id.data() + begin, end - begin);
-    const std::span responses(table.response.data() + begin, end - begin);
+    while (end < table.size() && all_numbers[end] < past) ++end;
+    const std::span ids = all_ids.subspan(begin, end - begin);
+    const std::span responses = all_numbers.subspan(begin, end - begin);
     size_t known = 0;
     if (const auto at = before.find(segment); at != before.end()) {
       const auto numbers = at->second.numbers();
@@ -142,7 +148,7 @@ void TopicIndex::follow(const TurnTable& table, const std::stop_token* stop) {
       throw;
     }
     for (const MissingTurns& m : some)
-      if (segments_.at(m.segment).growing && table.response.back() / store_->topic_segment_turns() > m.segment)
+      if (segments_.at(m.segment).growing && table.last_number() / store_->topic_segment_turns() > m.segment)
         keep(m.segment);
   }
   for (auto& [segment, s] : segments_)

@@ -15,4 +15,14 @@ std::shared_ptr<const RecallStore> CurrentStore::get(std::string& stale) {
   return store_;
 }
 
+void CurrentStore::change(const std::function<void(RecallStore&)>& change) {
+  const std::lock_guard one(changes_);
+  std::string stale;
+  auto fresh = std::make_shared<RecallStore>(*get(stale));
+  if (!stale.empty()) fail("{}", stale);
+  change(*fresh);
+  const std::lock_guard lock(mutex_);
+  store_ = std::move(fresh);
+}
+
 }  // namespace quern::recall

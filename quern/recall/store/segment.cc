@@ -78,6 +78,7 @@ Json files_json(const std::vector<SegmentFile>& files) {
     Json j = Json::object();
     j.set("path", f.path), j.set("size", f.size), j.set("modified_ns", f.modified_ns);
     j.set("hash", static_cast<int64_t>(f.hash));
+    if (!f.facts.is_null()) j.set("facts", f.facts);
     out.push(std::move(j));
   }
   return out;
@@ -231,9 +232,11 @@ Segment::Segment(const fs::path& path, const RecallOptions& options)
   text_ = {text.data(), text.size()};
   meta_ = Json::parse({meta.data(), meta.size()}, path.string());
   chunks_ = section<Chunk>(kChunks), documents_ = section<SegmentDocument>(kDocuments);
-  for (const Json& f : meta_.at("files").as_array())
+  for (const Json& f : meta_.at("files").as_array()) {
+    const Json* facts = f.find("facts");
     files_.push_back({f.at("path").as_string(), f.at("size").as_int(), f.at("modified_ns").as_int(),
-                      static_cast<uint64_t>(f.at("hash").as_int())});
+                      static_cast<uint64_t>(f.at("hash").as_int()), facts ? *facts : Json()});
+  }
   const auto slabs = section<uint32_t>(kSlabs);
   for (size_t at = 0; at < slabs.size(); at += kSlabWords) slabs_.push_back(slabs.data() + at);
   view_.postings = {.slabs = slabs_,

@@ -29,6 +29,7 @@ struct SegmentFile {  // a source file with texts here
   std::string path;
   int64_t size = 0, modified_ns = 0;
   uint64_t hash = 0;
+  Json facts = {};  // what is told with its text: title, url, metadata; null: nothing
 };
 struct SegmentDocument {
   uint64_t begin, end;  // of its text in the segment's

@@ -81,6 +81,12 @@ void add_lines(const fs::path& path, std::string_view content, const PassageOpti
 
 }  // namespace
 
+bool is_below(const std::string& path, const std::string& root) {
+  const fs::path p(path), r = fs::path(root).lexically_normal();
+  const auto [at, end] = std::mismatch(r.begin(), r.end(), p.begin(), p.end());
+  return at == r.end() || (std::next(at) == r.end() && at->empty());
+}
+
 std::vector<fs::path> source_files(const std::vector<std::string>& paths, SourceReport* report) {
   std::vector<fs::path> out;
   for (const std::string& p : paths) {

@@ -19,6 +19,8 @@ struct SourceOptions {
   std::string field = "text";  // of a JSON line
 };
 
+bool is_below(const std::string& path, const std::string& root);  // or is the root itself
+
 struct SourceReport {
   std::vector<std::string> skipped;  // "path: why"
   std::map<std::string, int64_t>

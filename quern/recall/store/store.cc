@@ -1,15 +1,9 @@
 #include "quern/recall/store/store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <set>
 
-#include "quern/base/file_lock.h"
 #include "quern/base/stopwatch.h"
 #include "quern/recall/mixpr/fused.h"
 
@@ -19,25 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kManifest = "manifest.json";
-
-// Held while the index changes; the kernel lets go when the process dies.
-class WriterLock {
- public:
-  explicit WriterLock(const fs::path& folder)
-      : fd_(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (fd_ < 0) fail("cannot lock {}: {}", folder.string(), std::strerror(errno));
-    if (!lock_exclusively(fd_)) {
-      ::close(fd_);
-      fail("{} is being written by another process", folder.string());
-    }
-  }
-  ~WriterLock() { ::close(fd_); }
-  WriterLock(const WriterLock&) = delete;
-  WriterLock& operator=(const WriterLock&) = delete;
-
- private:
-  int fd_;
-};
 
 Json options_json(const RecallOptions& o) {
   Json j = Json::object();
@@ -58,12 +33,6 @@ RecallOptions options_from(const Json& j) {
   o.graph = j.at("graph").as_bool(), o.threshold = static_cast<float>(j.at("threshold").as_double());
   o.max_work = j.at("most_work").as_double(), o.max_neighbors = j.at("most_neighbours").as_int();
   return o;
-}
-
-bool is_below(const std::string& path, const std::string& root) {
-  const fs::path p(path), r = fs::path(root).lexically_normal();
-  const auto [at, end] = std::mismatch(r.begin(), r.end(), p.begin(), p.end());
-  return at == r.end() || (std::next(at) == r.end() && at->empty());
 }
 
 // Documents of a segment whose files stay, with their chunks, behind what `in` holds.
@@ -156,6 +125,8 @@ void RecallStore::load_once() {
   made_by_ = by, names_ = std::move(names), segments_ = std::move(segments), vectors_ = std::move(vectors);
 }
 
+bool RecallStore::is_there() const { return fs::exists(folder_ / kManifest); }
+
 bool RecallStore::changed_on_disk() const { return stamp_of(folder_ / kManifest) != manifest_; }
 
 RecallStore RecallStore::reopened() const {
@@ -235,7 +206,7 @@ void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& r
 IndexReport RecallStore::index(const std::vector<std::string>& paths, const SourceOptions& o, SegmentMerge merge) {
   const Stopwatch watch;
   const WriterLock lock(folder_);
-  if (fs::exists(folder_ / kManifest)) load();  // what another writer did meanwhile
+  if (is_there()) load();  // what another writer did meanwhile
   struct Known {
     const SegmentFile* file;
     bool current;  // false: chunks of an older version, which know no headings
@@ -283,45 +254,6 @@ IndexReport RecallStore::index(const std::vector<std::string>& paths, const Sour
   return report;
 }
 
-void RecallStore::put(std::span<const NamedText> texts, const ChunkOptions& chunks) {
-  if (texts.empty()) return;
-  const WriterLock lock(folder_);
-  if (fs::exists(folder_ / kManifest)) load();
-  std::map<std::string_view, size_t> last;
-  for (size_t i = 0; i < texts.size(); ++i) last[texts[i].name] = i;
-  SegmentInput fresh;
-  std::vector<std::string> replaced;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const auto& [name, text] = texts[i];
-    if (last[name] != i) continue;
-    const uint64_t begin = fresh.text.size();
-    const auto file = static_cast<uint32_t>(fresh.files.size());
-    replaced.push_back(name);
-    fresh.files.push_back(
-        {name, static_cast<int64_t>(text.size()), 0, content_check(std::as_bytes(std::span(text)))});
-    fresh.documents.push_back({begin, begin + text.size(), next_sequence_++, file, 0});
-    append_passages({.text = std::string(text), .title = {}, .headings = {}}, {.chunks = chunks}, begin,
-                    fresh.passages);
-    fresh.text += text, fresh.text += '\n';
-  }
-  commit(std::move(fresh), replaced, SegmentMerge::small);
-}
-
-int64_t RecallStore::remove(const std::vector<std::string>& names) {
-  const WriterLock lock(folder_);
-  if (fs::exists(folder_ / kManifest)) load();
-  std::set<std::string> gone;
-  for (const std::string& name : names) {
-    bool any = false;
-    for (const auto& s : segments_)
-      for (const SegmentFile& f : s->files())
-        if (f.path == name || is_below(f.path, name)) any = true, gone.insert(f.path);
-    if (!any) fail("{}: no document of this name is in the index; nothing was deleted", name);
-  }
-  if (!gone.empty()) commit({}, {gone.begin(), gone.end()}, SegmentMerge::small);
-  return static_cast<int64_t>(gone.size());
-}
-
 RecallHit RecallStore::hit(const Segment& s, const RecalledChunk& c) const {
   const Chunk& chunk = s.chunks()[c.chunk];
   const SegmentDocument& d = s.document_of(chunk);
@@ -333,7 +265,8 @@ RecallHit RecallStore::hit(const Segment& s, const RecalledChunk& c) const {
           .copies = c.copies,
           .score = c.score,
           .heading = std::string(s.path_of(c.chunk)),
-          .text = std::string(s.text().substr(chunk.begin, chunk.end - chunk.begin))};
+          .text = std::string(s.text().substr(chunk.begin, chunk.end - chunk.begin)),
+          .facts = s.files()[d.file].facts};
 }
 
 namespace {
@@ -451,6 +384,7 @@ Json RecallAnswer::json() const {
     c.set("copies", int64_t{h.copies}), c.set("score", h.score);
     if (!h.heading.empty()) c.set("heading", h.heading);
     c.set("text", h.text);
+    if (!h.facts.is_null()) c.set("facts", h.facts);
     list.push(std::move(c));
   }
   j.set("chunks", std::move(list));

@@ -36,6 +36,7 @@ struct RecallHit {
   double score = 0;
   std::string heading;  // the path of headings above it, "" without one
   std::string text;
+  Json facts = {};  // of its document, as it was put; null: none
 };
 struct RecallAnswer {
   std::vector<RecallHit> hits;
@@ -64,6 +65,14 @@ struct NamedText {
   std::string_view text;
 };
 
+// A text that is no file.
+struct PutDocument {
+  std::string name;
+  ReadDocument document;
+  Json facts = {};  // an object that its hits carry
+};
+
+enum class BelowNames : bool { left, removed };  // what lies below a name, as files below a folder do
 enum class SegmentMerge { small, all };          // small: those that are not worth a file of their own
 enum class HitOrder : bool { document, score };  // score: best first
 
@@ -84,10 +93,12 @@ class RecallStore {
                     SegmentMerge merge = SegmentMerge::small);
   // Removes the texts of these names, and those of files below folders of these names; their bytes leave the disk with the
   // segment that held them. Returns how many files went. Throws Error, and removes nothing, if a name is not there.
-  int64_t remove(const std::vector<std::string>& names);
+  int64_t remove(const std::vector<std::string>& names, BelowNames below = BelowNames::removed);
   // Adds texts under their names, replacing what had them; searchable and on disk when it returns. Of two of one name the
   // later one stays.
   void put(std::span<const NamedText> texts, const ChunkOptions& chunks);
+  // The same with titles, headings and facts. Returns how many replaced another one.
+  int64_t put(std::span<const PutDocument> documents, const PassageOptions& passages);
   void put(const std::string& name, std::string_view text, const ChunkOptions& chunks) {
     const NamedText one{name, text};
     put(std::span(&one, 1), chunks);
@@ -108,6 +119,17 @@ class RecallStore {
 
  private:
   RecallStore(std::filesystem::path folder, const RecallOptions& options);
+  class WriterLock {  // held while the index changes; the kernel lets go when the process dies
+   public:
+    explicit WriterLock(const std::filesystem::path& folder);  // throws Error while another one holds it
+    ~WriterLock();
+    WriterLock(const WriterLock&) = delete;
+    WriterLock& operator=(const WriterLock&) = delete;
+
+   private:
+    int fd_;
+  };
+  bool is_there() const;  // on the disk
   void load();
   void load_once();
   void commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, SegmentMerge merge);

@@ -63,10 +63,12 @@ Json adapter_json(const ModelEntry& e, bool loaded, const fs::path& folder) {
 
 }  // namespace
 
-Json list_adapters(const ModelManager& manager, const AdapterOptions& options) {
+Json list_adapters(const ModelManager& manager, const AdapterOptions& options,
+                   const std::function<bool(const std::string& id)>& shown) {
   Json list = Json::array();
   for (const ModelEntry& e : manager.entries())
-    if (!e.adapter.empty()) list.push(adapter_json(e, manager.loaded(e.id) != nullptr, options.folder));
+    if (!e.adapter.empty() && shown(e.id))
+      list.push(adapter_json(e, manager.loaded(e.id) != nullptr, options.folder));
   return list;
 }
 

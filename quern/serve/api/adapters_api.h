@@ -17,7 +17,8 @@ struct AdapterOptions {
   std::function<ModelEntry(const std::string& name, const std::string& folder, const std::string& base)> entry = {};
 };
 
-Json list_adapters(const ModelManager& manager, const AdapterOptions& options);
+Json list_adapters(const ModelManager& manager, const AdapterOptions& options,
+                   const std::function<bool(const std::string& id)>& shown);
 // {lora_name, lora_path, base_model_name}: loaded at once, so that what is wrong is told here.
 Json load_adapter(ModelManager& manager, const AdapterOptions& options, const Json& body);
 Json unload_adapter(ModelManager& manager, const AdapterOptions& options, const Json& body);  // {lora_name}

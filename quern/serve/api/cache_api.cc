@@ -94,17 +94,18 @@ Json model_json(const ServedModel& m, const std::vector<std::pair<std::string, s
 
 }  // namespace
 
-Json cache_json(ModelManager& manager, const HttpRequest& r, SlotText text) {
-  const bool shown = wants_text(r, text);
+Json cache_json(ModelManager& manager, const HttpRequest& r, SlotText text,
+                const std::function<bool(const std::string& id)>& shown) {
+  const bool with_text = wants_text(r, text);
   std::vector<std::shared_ptr<ServedModel>> loaded;
   std::vector<std::pair<std::string, std::string>> names;  // of variants
   for (const std::string& id : manager.ids())
     if (auto m = manager.loaded(id); m && m->host) {
       if (m->base) names.emplace_back(nn::choice_key(m->adapters), m->id);
-      if (!m->base) loaded.push_back(std::move(m));
+      if (!m->base && shown(id)) loaded.push_back(std::move(m));
     }
   Json j = Json::object(), list = Json::array();
-  for (const auto& m : loaded) list.push(model_json(*m, names, shown));
+  for (const auto& m : loaded) list.push(model_json(*m, names, with_text));
   j.set("object", "cache"), j.set("models", std::move(list));
   return j;
 }

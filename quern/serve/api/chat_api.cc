@@ -1,7 +1,9 @@
 // Chat completions.
 #include "quern/serve/api/chat_api.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 
 #include "quern/serve/api/reply.h"
@@ -177,16 +179,18 @@ class ChatReply final : public Reply {
 
   void think() {
     apply_caller(e_.caller, r_.prompt.size(), r_.options);
-    if (const int64_t limit = e_.caller.max_tokens; limit > 0)
-      for (int64_t* tokens : {&r_.plan->beta, &r_.plan->tau, &r_.plan->final}) *tokens = std::min(*tokens, limit);
+    const Caller& caller = e_.caller;
+    int64_t limit = caller.max_tokens > 0 ? caller.max_tokens : std::numeric_limits<int64_t>::max();
+    if (caller.max_context > 0) limit = std::min(limit, caller.max_context - std::ssize(r_.prompt));
+    for (int64_t* tokens : {&r_.plan->beta, &r_.plan->tau, &r_.plan->final}) *tokens = std::min(*tokens, limit);
     if (r_.stream) open_stream();
     if (!r_.plan->seed) r_.plan->seed = r_.options.sampling.seed;
-    const double limit = m_.host->limit(r_.seconds);
+    const double seconds = m_.host->limit(r_.seconds);
     const auto began = std::chrono::steady_clock::now();
     bool late = false;
     auto alive = [&] {
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-      late = late || (limit > 0 && took.count() >= limit) || m_.host->ending();
+      late = late || (seconds > 0 && took.count() >= seconds) || m_.host->ending();
       return !late && !e_.gone();
     };
     const reason::ThinkResult t = m_.host->think({m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options},
@@ -207,6 +211,8 @@ class ChatReply final : public Reply {
       if (c.finish == "error" || !t.best())
         error = ApiError(500, "server_error", "", c.error.empty() ? "no candidate finished" : c.error);
     if (late) error = ApiError(504, "server_error", "timeout", "the request timed out before its plan was done");
+    if (late && m_.host->ending())
+      error = ApiError(503, "server_error", "stopping", "the server is stopping; try again");
     if (error) {
       if (!stream_) throw *error;
       stream_->send(error_json(*error));

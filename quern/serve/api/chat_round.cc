@@ -1,6 +1,8 @@
 // Chunks of a round, sorted into those for the client now and those for the end.
 #include "quern/serve/api/chat_round.h"
 
+#include <utility>
+
 namespace quern::serve {
 namespace {
 
@@ -40,8 +42,10 @@ void RoundsStream::done() {
 
 ChatRound::ChatRound(Exchange& client, RoundsStream& stream, Place place)
     : client_(client), stream_(stream), place_(place) {
-  id = client.id;
+  id = client.id, caller = client.caller, facts = std::move(client.facts);
 }
+
+ChatRound::~ChatRound() { client_.facts = std::move(facts); }
 
 void ChatRound::header(std::string name, std::string value) {
   if (place_ == Place::first) client_.header(std::move(name), std::move(value));
@@ -86,6 +90,7 @@ bool ChatRound::take_chunk(const Json& chunk) {
   content_ += text_in(delta, "content"), reasoning_ += text_in(delta, "reasoning_content");
   const Json* calls = delta.find("tool_calls");
   if (calls) take_call_deltas(*calls);
+  finish_ += text_in(c, "finish_reason");
   if (calls || !c.at("finish_reason").is_null()) {
     held_.push_back(chunk);
     return true;
@@ -105,7 +110,9 @@ void ChatRound::take_call_deltas(const Json& deltas) {
 }
 
 void ChatRound::take_message(const Json& answer) {
-  const Json& m = answer.at("choices").as_array().at(0).at("message");
+  const Json& choice = answer.at("choices").as_array().at(0);
+  const Json& m = choice.at("message");
+  finish_ = text_in(choice, "finish_reason");
   content_ = text_in(m, "content"), reasoning_ = text_in(m, "reasoning_content");
   if (const Json* u = answer.find("usage")) usage_ = *u;
   const Json* calls = m.find("tool_calls");

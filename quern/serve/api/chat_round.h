@@ -33,6 +33,9 @@ class ChatRound final : public Exchange {
  public:
   enum class Place { first, later };
   ChatRound(Exchange& client, RoundsStream& stream, Place place);
+  ~ChatRound() override;  // what it used is the client's request's
+  ChatRound(const ChatRound&) = delete;
+  ChatRound& operator=(const ChatRound&) = delete;
 
   const HttpRequest& request() const override { return client_.request(); }
   void below(std::string_view prefix) override { client_.below(prefix); }
@@ -46,6 +49,7 @@ class ChatRound final : public Exchange {
   int status() const override { return status_; }
 
   const std::vector<ToolCall>& calls() const { return calls_; }
+  bool wants_calls() const { return finish_ == "tool_calls"; }  // it ended with calls, and was not cut off
   const std::string& content() const { return content_; }
   const std::string& reasoning() const { return reasoning_; }
   const Json& usage() const { return usage_; }
@@ -65,7 +69,7 @@ class ChatRound final : public Exchange {
   bool failed_ = false;
   mcp::EventReader events_;
   std::vector<ToolCall> calls_;
-  std::string content_, reasoning_, body_;
+  std::string content_, reasoning_, finish_, body_;
   Json usage_;
   std::vector<Json> held_;
 };

@@ -104,6 +104,11 @@ std::string base64(std::string_view bytes) {
 EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, Exchange& e) {
   e.facts.model = m.id;
   const std::vector<std::vector<int32_t>> inputs = read_inputs(body, m);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (const int64_t limit = e.caller.max_context; limit > 0 && std::ssize(inputs[i]) > limit)
+      throw ApiError(
+          400, "invalid_request_error", "context_length_exceeded",
+          fmt::format("the context of this API key is {} tokens; text {} has {}", limit, i, inputs[i].size()));
   EmbeddedInputs out{.rows = embed_all(m, inputs, e), .tokens = {}};
   for (const std::vector<int32_t>& ids : inputs) out.tokens.push_back(static_cast<int64_t>(ids.size()));
   const int64_t all = std::accumulate(out.tokens.begin(), out.tokens.end(), int64_t{0});

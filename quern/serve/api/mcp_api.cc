@@ -190,7 +190,7 @@ Json mcp_list_json(const mcp::Servers& servers, const std::string& what, const H
   return list_json(std::move(data), listing.errors);
 }
 
-Json mcp_call_json(const mcp::Servers& servers, const Json& body) {
+Json mcp_call_json(const mcp::Servers& servers, const Json& body, const std::function<bool()>& gone) {
   const Fields f(body);
   const auto function = f.text("function"), server = f.text("server"), tool = f.text("tool"),
              resource = f.text("resource"), prompt = f.text("prompt");
@@ -205,11 +205,11 @@ Json mcp_call_json(const mcp::Servers& servers, const Json& body) {
     const mcp::NamedTool* named = listing.find(*function);
     if (!named) not_found("function", fmt::format("no MCP server has a tool with the function name '{}'", *function));
     return call_tool_json(named->server, named->tool.name, arguments,
-                          {.seconds = seconds.value_or(named->server->call_seconds())});
+                          {.seconds = seconds.value_or(named->server->call_seconds()), .cancelled = gone});
   }
   if (!server) bad_field("server", "expected the name of an MCP server");
   const auto s = mcp_server_named(servers, *server, "server");
-  const mcp::RequestOptions options{.seconds = seconds.value_or(s->call_seconds())};
+  const mcp::RequestOptions options{.seconds = seconds.value_or(s->call_seconds()), .cancelled = gone};
   if (tool) return call_tool_json(s, *tool, arguments, options);
   if (resource) return read_resource_json(*s, *resource, options);
   return get_prompt_json(*s, *prompt, arguments, options);

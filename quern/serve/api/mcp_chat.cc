@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <future>
+#include <span>
 
 #include "quern/base/nearest.h"
 #include "quern/base/stopwatch.h"
@@ -16,6 +17,7 @@ namespace quern::serve {
 namespace {
 
 constexpr std::chrono::seconds kKeepAlive{10};
+constexpr size_t kMaxAtOnce = 16;  // calls of a round that run at the same time
 
 // Numbers of `more` are added to those of `sum`, by name.
 void add_usage(Json& sum, const Json& more) {
@@ -78,14 +80,15 @@ class ToolChat {
         said = chat_completions(m_, x, g_, plan_);
       } catch (const ApiError& error) {
         if (!stream_.begun()) throw;
-        stream_.send(error_json(error));
-        stream_.done();
-        return std::nullopt;
+        return end_with(error);
+      } catch (const Error& error) {
+        if (!stream_.begun()) throw;
+        return end_with(ApiError(error.what()));
       }
       add_usage(usage_, x.usage());
       if (e_.gone() || x.failed()) return fail_with(x);
       std::vector<RoundCall> calls = calls_of(x);
-      if (calls.empty() || round > rounds_.max_rounds || !may_run(calls)) {
+      if (!x.wants_calls() || calls.empty() || round > rounds_.max_rounds || !may_run(calls)) {
         finish(x, calls);
         return calls.empty() ? said : std::nullopt;
       }
@@ -112,11 +115,16 @@ class ToolChat {
     if (!tools.as_array().empty()) g_.body.set("tools", std::move(tools));
   }
 
+  // A stream may end with a call that was cut off: it is none of a server's, and goes to the client as it is.
   std::vector<RoundCall> calls_of(const ChatRound& x) const {
     std::vector<RoundCall> calls;
     for (const ToolCall& c : x.calls()) {
       RoundCall one{.tool = rounds_.listing.find(c.name), .id = c.id, .function = c.name};
-      one.arguments = Json::parse(c.arguments.empty() ? "{}" : c.arguments, "the arguments of a call");
+      try {
+        one.arguments = Json::parse(c.arguments, "the arguments of a call");
+      } catch (const Error&) {
+        one.tool = nullptr;
+      }
       calls.push_back(std::move(one));
     }
     return calls;
@@ -130,7 +138,12 @@ class ToolChat {
     return true;
   }
 
-  void run_calls(int64_t round, std::vector<RoundCall>& calls) {
+  void run_calls(int64_t round, std::span<RoundCall> calls) {
+    for (; !calls.empty(); calls = calls.subspan(std::min(kMaxAtOnce, calls.size())))
+      run_together(round, calls.first(std::min(kMaxAtOnce, calls.size())));
+  }
+
+  void run_together(int64_t round, std::span<RoundCall> calls) {
     std::vector<std::future<void>> running;
     for (RoundCall& c : calls) {
       tell("call", round, c.json());
@@ -194,6 +207,7 @@ class ToolChat {
     }
     if (const Json* choice = g_.body.find("tool_choice"); choice && *choice != Json("none"))
       g_.body.erase("tool_choice");
+    g_.body.erase("continue_final_message");  // the first round has continued it
   }
 
   Json outcome(const std::vector<RoundCall>& left) const {
@@ -224,6 +238,12 @@ class ToolChat {
       stream_.send(std::move(chunk));
     }
     stream_.done();
+  }
+
+  std::optional<std::string> end_with(const ApiError& error) {
+    stream_.send(error_json(error));
+    stream_.done();
+    return std::nullopt;
   }
 
   std::optional<std::string> fail_with(const ChatRound& x) {

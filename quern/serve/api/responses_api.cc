@@ -335,7 +335,7 @@ Json input_tokens_json(const ServedModel& m, const Json& body, ResponseStore& st
 void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding) {
   const auto before = response_before(body, store);
   ResponseRequest q = read_response_request(body, before.get(), store);
-  const Grounded g = grounding.ground(q.chat, m.tokenizer, unix_time());
+  const Grounded g = grounding.ground(q.chat, m.tokenizer, unix_time(), e.caller);
   if (const auto said = ResponseReply(m, e, body, std::move(q), g, store).run())
     grounding.keep(g, *said, unix_time());
 }

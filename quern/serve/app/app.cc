@@ -99,10 +99,10 @@ void App::handle(Exchange& e) {
   --running_;
   measure(e, e.request().path, watch.seconds());
   const auto route =
-      std::find_if(routes().begin(), routes().end(), [&](const Route& r) { return matches(r, e.request().path); });
+      std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& r) { return matches(r, e.request().path); });
   {
     std::lock_guard lock(mutex_);
-    ++answered_[{route != routes().end() ? route->path : "other", e.status()}];
+    ++answered_[{route != kRoutes.end() ? route->path : "other", e.status()}];
   }
   if (!o_.log) return;
   Json j = Json::object();
@@ -119,7 +119,7 @@ void App::dispatch(Exchange& e) {
   const std::string method = r.method == "HEAD" ? "GET" : r.method;
   const Route* found = nullptr;
   std::string other;
-  for (const Route& route : routes()) {
+  for (const Route& route : kRoutes) {
     if (!matches(route, r.path)) continue;
     if (method == route.method) found = &route;
     other += (other.empty() ? "" : ", ") + std::string(route.method);
@@ -131,16 +131,16 @@ void App::dispatch(Exchange& e) {
   }
   if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
   if (found->open) return (this->*found->serve)(e);
-  refuse_when_busy(e);
+  if (!found->control) refuse_when_busy(e);
   admission_.identify(e);
-  if (method == "GET") return (this->*found->serve)(e);
+  if (method == "GET" || found->control) return (this->*found->serve)(e);
   const Working counted(working_);
   refuse_when_stopping(e);
   const Admission::Pass pass = admission_.admit(e);
   (this->*found->serve)(e);
 }
 
-Json App::read_body(Exchange& e) const {
+Json App::parse_body(Exchange& e) const {
   Json j;
   try {
     j = Json::parse(e.request().body, "the request's body");
@@ -149,6 +149,14 @@ Json App::read_body(Exchange& e) const {
   }
   if (!j.is_object()) throw ApiError("the request's body: expected a JSON object");
   admission_.name_user(e, j);
+  return j;
+}
+
+Json App::read_body(Exchange& e) const {
+  Json j = parse_body(e);
+  const Json *model = j.find("model"), *name = j.find("name");
+  if (name && (!model || model->is_null()) && e.request().path.starts_with("/api/"))  // as Ollama's clients may write
+    j.set("model", Json(*name));
   allow_model(e.caller, j);
   return j;
 }
@@ -205,7 +213,7 @@ void App::chat(Exchange& e) {
   const Json body = read_body(e);
   std::string plan;
   const auto m = model_with_room(body, &plan);
-  const Grounded g = grounding_.ground(body, m->tokenizer, unix_time());
+  const Grounded g = grounding_.ground(body, m->tokenizer, unix_time(), e.caller);
   const mcp::Servers* tools = body.find("mcp") && o_.mcp ? &mcp_servers(e) : nullptr;
   if (const auto said = chat_as_asked(*m, e, g, plan, tools)) grounding_.keep(g, *said, unix_time());
 }
@@ -233,7 +241,7 @@ void App::score(Exchange& e) {
 void App::messages(Exchange& e) {
   const Json body = read_body(e);
   const auto m = model_with_room(body);
-  const Grounded g = grounding_.ground(chat_body_of_messages(body), m->tokenizer, unix_time());
+  const Grounded g = grounding_.ground(chat_body_of_messages(body), m->tokenizer, unix_time(), e.caller);
   if (const auto said = anthropic_messages(*m, e, g)) grounding_.keep(g, *said, unix_time());
 }
 
@@ -276,25 +284,30 @@ void App::delete_session(Exchange& e) { e.answer(200, "application/json", sessio
 
 void App::post_session(Exchange& e) {
   constexpr std::string_view kRestore = "/restore";
+  if (admission_.open()) refuse_foreign_page(e, "the saved sessions", HostNames::any);
   std::string name = session_name(e);
-  Json body = e.request().body.empty() ? Json::object() : read_body(e);
+  Json body = e.request().body.empty() ? Json::object() : parse_body(e);
   if (body.find("lora")) bad_field("lora", "a session has the adapter of its model's name and no other");
-  if (name.ends_with(kRestore)) {
-    name.resize(name.size() - kRestore.size());
-    if (const Json* model = body.find("model"); !model || model->is_null())
-      body.set("model", sessions_.model_of(name));
-    allow_model(e.caller, body);
-    return e.answer(200, "application/json", sessions_.restore(name, *language_model_for(body)).dump());
-  }
+  const bool restores = name.ends_with(kRestore);
+  if (restores) name.resize(name.size() - kRestore.size());
+  if (const Json* model = body.find("model"); restores && (!model || model->is_null()))
+    body.set("model", sessions_.model_of(name));
+  allow_model(e.caller, body);
+  if (restores) return e.answer(200, "application/json", sessions_.restore(name, *language_model_for(body)).dump());
   const Json saved = sessions_.save(name, *model_with_room(body), body, e);
   if (!saved.is_null()) e.answer(200, "application/json", saved.dump());
 }
 
-void App::adapters(Exchange& e) { e.answer(200, "application/json", list_adapters(*models_, o_.adapters).dump()); }
+void App::adapters(Exchange& e) {
+  const auto shown = [&](const std::string& id) { return may_see(e.caller, id); };
+  e.answer(200, "application/json", list_adapters(*models_, o_.adapters, shown).dump());
+}
 void App::add_adapter(Exchange& e) {
+  refuse_change_of_adapters(e);
   e.answer(200, "application/json", load_adapter(*models_, o_.adapters, read_body(e)).dump());
 }
 void App::remove_adapter(Exchange& e) {
+  refuse_change_of_adapters(e);
   e.answer(200, "application/json", unload_adapter(*models_, o_.adapters, read_body(e)).dump());
 }
 
@@ -321,7 +334,8 @@ void App::version(Exchange& e) {
 void App::slots(Exchange& e) {
   std::vector<std::shared_ptr<ServedModel>> loaded;
   for (const std::string& id : models_->ids())
-    if (auto m = models_->loaded(id); m && m->host && !m->base) loaded.push_back(std::move(m));
+    if (auto m = models_->loaded(id); m && m->host && !m->base && may_see(e.caller, id))
+      loaded.push_back(std::move(m));
   e.answer(200, "application/json", slots_json(loaded, e.request(), SlotText{o_.slots_text}).dump());
 }
 

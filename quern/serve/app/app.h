@@ -13,6 +13,7 @@
 #include "quern/serve/batch/batch_runner.h"
 #include "quern/serve/chat/grounding.h"
 #include "quern/serve/http/http_server.h"
+#include "quern/serve/http/origin.h"
 #include "quern/serve/keep/response_store.h"
 #include "quern/serve/keep/session_files.h"
 #include "quern/serve/limits/admission.h"
@@ -63,8 +64,9 @@ class App {
     void (App::*serve)(Exchange&);
     const char* about = nullptr;  // for the OpenAPI document (quern/serve/describe)
     bool open = false;            // without a key
+    bool control = false;         // of what runs: no request of its own, and also taken when no other one is
   };
-  static const std::vector<Route>& routes();
+  static const std::vector<Route> kRoutes;
   static Json openapi_json(const AppOptions& options);
 
  private:
@@ -78,8 +80,11 @@ class App {
   bool requests_wait() const;                                          // in the queue of a model
   std::shared_ptr<const LiveSettings> live() const;
   static bool may_use(const Caller& caller, std::string_view model);
+  bool may_see(const Caller& caller,
+               const std::string& id) const;  // in lists: it may use the model, by whatever name
   std::string meant(const std::string& name) const;
   void allow_model(const Caller& caller, Json& body) const;  // or 403
+  void refuse_change_of_adapters(const Exchange& e) const;   // with 403
   void refuse_when_busy(Exchange& e) const;                  // with 429
   void refuse_when_stopping(Exchange& e) const;              // with 503
   std::vector<std::string> unready() const;                  // reasons; none: it is ready
@@ -90,7 +95,8 @@ class App {
   std::shared_ptr<ServedModel> model_with_room(const Json& body, std::string* plan = nullptr);     // or 429
   static void refuse_encoder(const ServedModel& m);
   static void refuse_full(const ServedModel& m);
-  Json read_body(Exchange& e) const;
+  Json parse_body(Exchange& e) const;
+  Json read_body(Exchange& e) const;  // and the model that it names is one that its caller may use
 
   void chat(Exchange& e);
   void complete(Exchange& e);
@@ -152,7 +158,18 @@ class App {
   void post_batch_step(Exchange& e);
   void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
   void cache(Exchange& e);
+  void add_memory(Exchange& e);
+  void search_memory(Exchange& e);
+  void memory_conversations(Exchange& e);
+  void memory_turns(Exchange& e);
+  void memory_export(Exchange& e);
+  void delete_memory_turn(Exchange& e);
+  void delete_memory_conversation(Exchange& e);
+  void search_recall(Exchange& e);
+  void index_recall(Exchange& e);
+  void delete_recall(Exchange& e);
   void refuse_foreign_page(const Exchange& e, const char* what) const;
+  void refuse_foreign_page(const Exchange& e, const char* what, HostNames names) const;
   BatchRunner& batch_runner();  // made when it is first needed
 
   struct Working {  // counts one while it lives

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "quern/serve/app/app.h"
-#include "quern/serve/http/origin.h"
 #include "quern/serve/wire/api_error.h"
 
 namespace quern::serve {
@@ -49,7 +48,11 @@ void App::add_cors_headers(Exchange& e) const {
 // For what acts on the machine, by tools or files: a browser page of any origin can send some requests without asking
 // first, also where it may not read the answer.
 void App::refuse_foreign_page(const Exchange& e, const char* what) const {
-  if (page_may_call(e.request(), live()->cors, admission_.open() ? HostNames::addresses : HostNames::any)) return;
+  refuse_foreign_page(e, what, admission_.open() ? HostNames::addresses : HostNames::any);
+}
+
+void App::refuse_foreign_page(const Exchange& e, const char* what, HostNames names) const {
+  if (page_may_call(e.request(), live()->cors, names)) return;
   throw ApiError(403, "permission_error", "foreign_origin",
                  fmt::format("pages of {} may not use {} of this server", *e.request().header("origin"), what));
 }
@@ -57,6 +60,11 @@ void App::refuse_foreign_page(const Exchange& e, const char* what) const {
 bool App::may_use(const Caller& caller, std::string_view model) {
   return caller.models.empty() || std::ranges::find(caller.models, model) != caller.models.end() ||
          std::ranges::find(caller.models, without_plan(model)) != caller.models.end();
+}
+
+bool App::may_see(const Caller& caller, const std::string& id) const {
+  return may_use(caller, id) ||
+         std::ranges::any_of(caller.models, [&](const std::string& name) { return meant(name) == id; });
 }
 
 // What a name stands for: a served model by its own name, with a plan behind it or not, else what an alias says.
@@ -67,9 +75,22 @@ std::string App::meant(const std::string& name) const {
   return live()->model(name);
 }
 
-// A body that names no model gets the first that its caller may use.
+// A body that names no model gets the first that its caller may use. Adapters that it chooses are models too.
 void App::allow_model(const Caller& caller, Json& body) const {
   if (caller.models.empty()) return;
+  const auto refuse = [&](const char* param, const std::string& name) {
+    ApiError x(403, "permission_error", "model_not_allowed",
+               fmt::format("the API key '{}' may not use model '{}'; it may use: {}", caller.user, name,
+                           fmt::join(caller.models, ", ")));
+    x.param = param;
+    throw x;
+  };
+  if (const Json* lora = body.find("lora"); lora && lora->is_array())
+    for (const Json& one : lora->as_array()) {
+      const Json* id = one.is_object() ? one.find("id") : nullptr;
+      if (id && id->is_string() && !may_use(caller, id->as_string())) refuse("lora", id->as_string());
+      if (id && !id->is_string()) bad_field("lora", "id: with this API key, expected the name of an adapter");
+    }
   const Json* name = body.find("model");
   if (!name || name->is_null()) {
     const std::vector<std::string> ids = models_->ids();
@@ -78,11 +99,15 @@ void App::allow_model(const Caller& caller, Json& body) const {
     return;
   }
   if (!name->is_string() || may_use(caller, name->as_string()) || may_use(caller, meant(name->as_string()))) return;
-  ApiError x(403, "permission_error", "model_not_allowed",
-             fmt::format("the API key '{}' may not use model '{}'; it may use: {}", caller.user, name->as_string(),
-                         fmt::join(caller.models, ", ")));
-  x.param = "model";
-  throw x;
+  refuse("model", name->as_string());
+}
+
+void App::refuse_change_of_adapters(const Exchange& e) const {
+  refuse_foreign_page(e, "the adapters");
+  if (e.caller.models.empty()) return;
+  throw ApiError(403, "permission_error", "",
+                 fmt::format("the API key '{}' is for some models only and may not change which adapters there are",
+                             e.caller.user));
 }
 
 void App::refuse_when_busy(Exchange& e) const {
@@ -113,8 +138,8 @@ void App::end_requests() {
 std::vector<std::string> App::unready() const {
   std::vector<std::string> why;
   if (draining_) why.emplace_back("the server is stopping");
-  if (running_ >= o_.max_requests)
-    why.push_back(fmt::format("{} requests are running, the maximum", running_.load()));
+  if (const int64_t beside = running_ - 1; beside >= o_.max_requests)  // without the one that asks
+    why.push_back(fmt::format("{} requests are running, the maximum", beside));
   for (const std::string& id : models_->ids())
     if (const auto m = models_->loaded(id); m && m->host && !m->base && m->host->full())
       why.push_back(fmt::format("the queue of model {} is full", id));

@@ -42,10 +42,11 @@ void App::end_thinking(Exchange& e) {
     throw ApiError(404, "invalid_request_error", "", fmt::format("expected {}ID{}", kBelow, kEnd));
   id.resize(id.size() - kEnd.size());
   const std::string request = std::string(kRequestId) + id.substr(id.find_last_of("-_") + 1);
+  const std::string* user = admission_.open() || e.caller.admin ? nullptr : &e.caller.user;
   auto how = EngineHost::ThinkingEnd::unknown;
   for (const std::string& model : models_->ids())
     if (const auto m = models_->loaded(model); m && m->host && !m->base)
-      how = std::max(how, m->host->end_thinking(request));
+      how = std::max(how, m->host->end_thinking(request, user));
   if (how == EngineHost::ThinkingEnd::unknown)
     throw ApiError(404, "invalid_request_error", "", fmt::format("no running request has the id '{}'", id));
   Json j = Json::object();

@@ -21,7 +21,7 @@ void App::list_mcp(Exchange& e) {
 
 void App::call_mcp(Exchange& e) {
   const mcp::Servers& servers = mcp_servers(e);
-  e.answer(200, "application/json", mcp_call_json(servers, read_body(e)).dump());
+  e.answer(200, "application/json", mcp_call_json(servers, read_body(e), [&e] { return e.gone(); }).dump());
 }
 
 }  // namespace quern::serve

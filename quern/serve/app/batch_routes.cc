@@ -20,16 +20,10 @@ bool cut_ending(std::string& id, std::string_view ending) {
   return true;
 }
 
-const std::string* query(const Exchange& e, std::string_view name) {
-  for (const auto& [key, value] : e.request().query)
-    if (key == name) return &value;
-  return nullptr;
-}
-
 PageRequest read_page(const Exchange& e, int64_t maximum) {
   PageRequest page{.limit = std::min<int64_t>(20, maximum)};
-  if (const std::string* after = query(e, "after")) page.after = *after;
-  const std::string* limit = query(e, "limit");
+  if (const std::string* after = e.request().parameter("after")) page.after = *after;
+  const std::string* limit = e.request().parameter("limit");
   if (!limit) return page;
   int64_t n = 0;
   for (char c : *limit) n = c >= '0' && c <= '9' && n <= maximum ? 10 * n + (c - '0') : maximum + 1;
@@ -62,8 +56,9 @@ BatchRunner& App::batch_runner() {
 // Without keys, a log line and the limits of clients, which a batch has been let in by. Requests of clients go first.
 void App::serve_inside(Exchange& e) {
   e.caller.user = "batch", e.caller.lowest_priority = kBatchPriority;
+  e.caller.own_memory = !o_.keys_file.empty();  // whose batch it was is not kept
   try {
-    for (const Route& r : routes())
+    for (const Route& r : kRoutes)
       if (r.method == e.request().method && matches(r, e.request().path)) return (this->*r.serve)(e);
   } catch (const ApiError& x) {
     if (e.status() == 0) e.answer(x.status, "application/json", error_json(x).dump());
@@ -91,7 +86,7 @@ void App::post_file(Exchange& e) {
 }
 
 void App::files(Exchange& e) {
-  const std::string* purpose = query(e, "purpose");
+  const std::string* purpose = e.request().parameter("purpose");
   std::vector<Json> all;
   for (const StoredFile& f : batch_runner().files().list())
     if (!purpose || f.purpose == *purpose) all.push_back(f.json());

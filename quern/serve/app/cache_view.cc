@@ -6,7 +6,8 @@ namespace quern::serve {
 
 void App::cache(Exchange& e) {
   const SlotText text{o_.slots_text || e.caller.admin};
-  e.answer(200, "application/json", cache_json(*models_, e.request(), text).dump());
+  const auto shown = [&](const std::string& id) { return may_see(e.caller, id); };
+  e.answer(200, "application/json", cache_json(*models_, e.request(), text, shown).dump());
 }
 
 }  // namespace quern::serve

@@ -75,9 +75,13 @@ void App::ollama_show(Exchange& e) {
   const std::string id = model_name(named(ollama_model_id(body)));
   e.answer(200, "application/json", ollama_show_json(*model_for(named(id))).dump());
 }
-void App::ollama_tags(Exchange& e) { e.answer(200, "application/json", ollama_tags_json(*models_, started_).dump()); }
+void App::ollama_tags(Exchange& e) {
+  const auto shown = [&](const std::string& id) { return may_use(e.caller, id); };
+  e.answer(200, "application/json", ollama_tags_json(*models_, started_, shown).dump());
+}
 void App::ollama_ps(Exchange& e) {
-  e.answer(200, "application/json", ollama_running_json(*models_, started_).dump());
+  const auto shown = [&](const std::string& id) { return may_use(e.caller, id); };
+  e.answer(200, "application/json", ollama_running_json(*models_, started_, shown).dump());
 }
 
 void App::ollama_refuse(Exchange& e) {

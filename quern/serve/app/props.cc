@@ -24,10 +24,13 @@ void App::props(Exchange& e) {
   for (const auto& [key, value] : e.request().query)
     if (key == "model" && !value.empty()) asked.set("model", value);
   std::shared_ptr<ServedModel> shown;
-  if (asked.find("model")) shown = models_->loaded(model_name(asked));
+  if (asked.find("model")) {
+    allow_model(e.caller, asked);
+    shown = models_->loaded(model_name(asked));
+  }
   for (const std::string& id : models_->ids()) {
     const auto m = models_->loaded(id);
-    if (!m) continue;
+    if (!m || !may_see(e.caller, id)) continue;
     if (!asked.find("model") && !shown) shown = m;
     list.push(loaded_json(*m));
   }

@@ -3,13 +3,10 @@
 #include "quern/serve/chat/grounding.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <thread>
 
-#include "quern/memory/ask/memory.h"
-#include "quern/recall/store/current_store.h"
 #include "quern/serve/chat/chat_messages.h"
+#include "quern/serve/chat/memory_scope.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 
@@ -32,12 +29,6 @@ std::optional<Json> asked(const Json& body, const char* name) {
   return *field;
 }
 
-void only(const Json& settings, const char* field, std::initializer_list<std::string_view> known) {
-  for (const auto& [key, value] : settings.as_object())
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      bad_field(fmt::format("{}.{}", field, key), "not known; expected {}", fmt::join(known, ", "));
-}
-
 // The last message with `found` in front of its text.
 Json with_found(const Json& body, const std::string& found, const std::string& question) {
   Json changed = body;
@@ -50,45 +41,9 @@ Json with_found(const Json& body, const std::string& found, const std::string& q
 
 struct Grounding::Impl {
   GroundingOptions options;
-  struct Talk {  // a conversation belongs to one thread at a time; others go on with theirs
-    std::mutex mutex;
-    std::unique_ptr<memory::Memory> memory;
-  };
-  struct HeldTalk {
-    std::shared_ptr<Talk> talk;
-    std::unique_lock<std::mutex> lock;
-    memory::Memory& operator*() const { return *talk->memory; }
-  };
-  std::mutex mutex;  // of the list of them
-  std::map<std::string, std::shared_ptr<Talk>> conversations;
+  std::unique_ptr<memory::ConversationPool> conversations;
   std::unique_ptr<recall::CurrentStore> documents;
   std::jthread indexer;  // last
-
-  HeldTalk conversation(const std::string& name) {
-    constexpr size_t kMaxOpen = 32;  // each holds its table and its index
-    HeldTalk held;
-    std::shared_ptr<Talk> closed;  // ends outside the lock: its index may be in the making
-    {
-      std::lock_guard lock(mutex);
-      auto at = conversations.find(name);
-      if (at == conversations.end()) {
-        if (conversations.size() >= kMaxOpen) {
-          closed = std::move(conversations.begin()->second);
-          conversations.erase(conversations.begin());
-        }
-        at = conversations.emplace(name, std::make_shared<Talk>()).first;
-      }
-      held.talk = at->second;
-    }
-    held.lock = std::unique_lock(held.talk->mutex);
-    if (!held.talk->memory)
-      held.talk->memory = std::make_unique<memory::Memory>(
-          options.memory, memory::MemoryOptions{.create = true,
-                                                .conversation = name,
-                                                .zone = options.zone.empty() ? "UTC" : options.zone,
-                                                .background = true});
-    return held;
-  }
 
   // The words of long conversations that no index on disk holds yet, before anybody asks for them.
   void index_all(const std::stop_token& stop) const {
@@ -98,14 +53,14 @@ struct Grounding::Impl {
   }
 
   std::string remember(const Json& settings, const Json& messages, const text::Tokenizer& tokenizer, int64_t utc,
-                       Grounded& g);
+                       const Caller& caller, Grounded& g);
   std::string look_up(const Json& settings, const std::string& question, const text::Tokenizer& tokenizer,
                       Grounded& g);
 };
 
 std::string Grounding::Impl::remember(const Json& settings, const Json& messages, const text::Tokenizer& tokenizer,
-                                      int64_t utc, Grounded& g) {
-  only(settings, "x_memory", {"conversation", "k", "tokens", "keep"});
+                                      int64_t utc, const Caller& caller, Grounded& g) {
+  only_fields(settings, "x_memory.", {"conversation", "user", "k", "tokens", "keep"});
   const Fields f(settings);
   const std::string name = f.text("conversation").value_or("chat");
   if (name.empty() || name.size() > 200) bad_field("x_memory.conversation", "expected a name of 1 to 200 bytes");
@@ -118,7 +73,8 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
     if (const std::string role = role_of(said[i]); role == kAsker || role == kAnswerer)
       ask.context.push_back({role, text_of(said[i])});
 
-  const HeldTalk held = conversation(name);
+  g.user = memory_user(caller, f.text("user"), "x_memory.user");
+  const auto held = conversations->open({g.user, name});
   memory::Memory& m = *held;
   const int32_t offset = m.zone().offset_at(utc);
   ask.now = utc + offset;
@@ -129,13 +85,12 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   // What points at nothing is not answered with the last session: it is in the chat already, or was not meant.
   std::vector<int32_t> turns = a.route == memory::Route::neither ? std::vector<int32_t>{} : a.responses;
   std::string found;
-  std::vector<std::pair<int32_t, Json>> told;
+  std::vector<std::pair<size_t, Json>> told;  // by their rows, which are in order of time
   int64_t used = 0, left_out = 0;
   for (int32_t response : turns) {
     const std::string text = m.text(response);
     if (std::any_of(said.begin(), said.end(), [&](const Json& s) { return text_of(s) == text; })) continue;
-    const auto row = static_cast<size_t>(std::lower_bound(table.response.begin(), table.response.end(), response) -
-                                         table.response.begin());
+    const size_t row = table.row_of(response).value();
     const auto tokens = static_cast<int64_t>(tokenizer.encode(text).size());
     if (used + tokens > maximum) {
       ++left_out;
@@ -146,11 +101,11 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
     one.set("response", int64_t{response}), one.set("time", memory::time_text(table.local(row)).substr(0, 16));
     one.set("speaker", m.speakers()[static_cast<size_t>(table.speaker[row])]), one.set("text", text);
     one.set("why", memory::route_name(a.route));
-    told.emplace_back(response, std::move(one));
+    told.emplace_back(row, std::move(one));
   }
   std::sort(told.begin(), told.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   Json list = Json::array(), notes = Json::array();
-  for (auto& [response, one] : told) {
+  for (auto& [row, one] : told) {
     found += fmt::format("[{}] {}: {}\n", one.at("time").as_string(), one.at("speaker").as_string(),
                          one.at("text").as_string());
     list.push(std::move(one));
@@ -166,7 +121,7 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
 
 std::string Grounding::Impl::look_up(const Json& settings, const std::string& question,
                                      const text::Tokenizer& tokenizer, Grounded& g) {
-  only(settings, "x_documents", {"k", "tokens"});
+  only_fields(settings, "x_documents.", {"k", "tokens"});
   const Fields f(settings);
   const auto k = static_cast<size_t>(f.integer("k", 1, 1000).value_or(50));
   const int64_t maximum = f.integer("tokens", 1, 1 << 20).value_or(1024);
@@ -211,7 +166,9 @@ Grounding::Grounding(const GroundingOptions& options) : impl_(std::make_unique<I
   impl_->options = options;
   if (!options.zone.empty()) memory::Zone::load(options.zone);
   if (!options.memory.empty()) {
-    memory::ConversationStore(options.memory, {.create = true});  // told now if it cannot be
+    impl_->conversations = std::make_unique<memory::ConversationPool>(  // told now if it cannot be
+        memory::PoolOptions{
+            .file = options.memory, .zone = options.zone.empty() ? "UTC" : options.zone, .background = true});
     impl_->indexer = std::jthread([impl = impl_.get()](const std::stop_token& stop) {
       try {
         impl->index_all(stop);
@@ -223,10 +180,10 @@ Grounding::Grounding(const GroundingOptions& options) : impl_(std::make_unique<I
 }
 Grounding::~Grounding() = default;
 
-bool Grounding::has_memory() const { return !impl_->options.memory.empty(); }
-bool Grounding::has_documents() const { return impl_->documents != nullptr; }
+memory::ConversationPool* Grounding::memory() const { return impl_->conversations.get(); }
+recall::CurrentStore* Grounding::documents() const { return impl_->documents.get(); }
 
-Grounded Grounding::ground(const Json& body, const text::Tokenizer& tokenizer, int64_t utc) {
+Grounded Grounding::ground(const Json& body, const text::Tokenizer& tokenizer, int64_t utc, const Caller& caller) {
   Grounded g{.body = body, .memory = {}, .documents = {}, .conversation = {}, .question = {}};
   const std::optional<Json> memory = asked(body, "x_memory"), documents = asked(body, "x_documents");
   g.body.erase("x_memory"), g.body.erase("x_documents");
@@ -239,7 +196,7 @@ Grounded Grounding::ground(const Json& body, const text::Tokenizer& tokenizer, i
   const Json& last = messages.as_array().back();
   if (role_of(last) != kAsker) bad_field("messages", "memory and documents need a user's message at the end");
   std::string found;
-  if (memory) found += impl_->remember(*memory, messages, tokenizer, utc, g);
+  if (memory) found += impl_->remember(*memory, messages, tokenizer, utc, caller, g);
   if (documents) found += impl_->look_up(*documents, text_of(last), tokenizer, g);
   if (!found.empty()) g.body = with_found(g.body, found, text_of(last));
   return g;
@@ -252,7 +209,7 @@ void Grounded::tell(Json& answer) const {
 
 void Grounding::keep(const Grounded& g, const std::string& answer, int64_t utc) {
   if (g.conversation.empty() || g.question.empty()) return;
-  const Impl::HeldTalk held = impl_->conversation(g.conversation);
+  const auto held = impl_->conversations->open({g.user, g.conversation});
   memory::Memory& m = *held;
   const int32_t offset = m.zone().offset_at(utc);
   std::vector<memory::SpokenTurn> turns = {{kAsker, g.question, utc, offset}};

@@ -11,6 +11,9 @@
 #include <string>
 
 #include "quern/base/json.h"
+#include "quern/memory/service/conversation_pool.h"
+#include "quern/recall/store/current_store.h"
+#include "quern/serve/http/caller.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern::serve {
@@ -25,6 +28,7 @@ struct Grounded {
   Json body;               // without x_memory and x_documents, its last question with what was found before it
   Json memory, documents;  // what was found, for the client; null: not asked for
   std::string conversation, question;  // to keep the turn by; empty: nothing is kept
+  std::string user = {};               // whose conversation
 
   bool asked() const { return !memory.is_null() || !documents.is_null(); }
   void tell(Json& answer) const;  // what was found, as its members x_memory and x_documents
@@ -37,10 +41,12 @@ class Grounding {
   Grounding(const Grounding&) = delete;
   Grounding& operator=(const Grounding&) = delete;
 
-  bool has_memory() const;
-  bool has_documents() const;
+  memory::ConversationPool* memory() const;  // null: there is none
+  recall::CurrentStore* documents() const;   // likewise
+  bool has_memory() const { return memory() != nullptr; }
+  bool has_documents() const { return documents() != nullptr; }
   // Fields that ask for what this server has not are an ApiError, as are wrong ones. utc: now, in seconds.
-  Grounded ground(const Json& body, const text::Tokenizer& tokenizer, int64_t utc);
+  Grounded ground(const Json& body, const text::Tokenizer& tokenizer, int64_t utc, const Caller& caller);
   // The question and its answer become turns of the conversation.
   void keep(const Grounded& g, const std::string& answer, int64_t utc);
 

@@ -19,6 +19,9 @@ extern const char kLlamaCompletion[], kInfill[], kLlamaEmbedding[];
 extern const char kPostFile[], kFiles[], kFile[], kDeleteFile[], kPostBatch[], kBatches[], kBatch[], kCancelBatch[];
 // about_mcp.cc
 extern const char kMcpLists[], kMcpCall[];
+// about_memory.cc
+extern const char kAddMemory[], kMemoryTurns[], kDeleteMemoryTurn[], kSearchMemory[], kMemoryConversations[],
+    kDeleteMemoryConversation[], kMemoryExport[], kSearchRecall[], kIndexRecall[], kDeleteRecall[];
 // about_ollama.cc
 extern const char kOllamaChat[], kOllamaGenerate[], kOllamaTags[], kOllamaShow[], kOllamaPs[], kOllamaVersion[],
     kOllamaEmbed[], kOllamaEmbeddings[], kOllamaPull[], kOllamaPush[], kOllamaCreate[], kOllamaCopy[],

@@ -5,7 +5,7 @@ namespace quern::serve::about {
 
 const char kModels[] = R"json({"tag": "models", "summary": "the served models", "answer": "ModelList"})json";
 const char kModel[] = R"json({"path": "/v1/models/{model}", "tag": "models", "summary": "a served model",
-"needs": ["model"], "answer": "Model"})json";
+"needs": ["model", "key_model"], "answer": "Model"})json";
 
 const char kAdapters[] = R"json({"tag": "models", "summary": "the LoRA adapters",
 "answer": {"type": "array", "items": {"$ref": "#/components/schemas/Adapter"}}})json";
@@ -71,7 +71,7 @@ const char kVersion[] = R"json({"tag": "server", "summary": "the version of the 
 const char kOpenApi[] = R"json({"tag": "server", "summary": "this document",
 "answer": {"type": "object", "required": ["openapi", "info", "paths"]}})json";
 const char kProps[] = R"json({"tag": "server", "summary": "properties of the loaded models; default settings",
-"needs": ["model"],
+"needs": ["model", "key_model"],
 "query": {"model": {"type": "string", "description": "whose default settings; the first loaded one by default"}},
 "answer": {"type": "object", "required": ["version", "models", "memory", "documents", "runs"], "properties": {
   "version": {"type": "string"}, "models": {"type": "array", "items": {"type": "object", "required": ["id", "family"]}},
@@ -118,13 +118,13 @@ const char kSessions[] = R"json({"tag": "sessions", "summary": "the saved sessio
 const char kSession[] = R"json({"path": "/v1/sessions/{name}", "tag": "sessions", "summary": "a saved session",
 "needs": ["id"], "answer": "Session"})json";
 const char kPostSession[] = R"json([{"path": "/v1/sessions/{name}", "tag": "sessions",
-  "summary": "saves a chat or a text with its state", "needs": ["model", "run", "disk"], "answer": "Session",
+  "summary": "saves a chat or a text with its state", "needs": ["page", "model", "run", "disk"], "answer": "Session",
   "body": {"type": "object", "description": "either messages or a prompt", "properties": {
     "model": {"$ref": "#/components/schemas/ModelName"}, "prompt": {"type": ["string", "null"]},
     "messages": {"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Messages"}]},
     "chat_template_kwargs": {"type": ["object", "null"]}}}},
 {"path": "/v1/sessions/{name}/restore", "tag": "sessions", "summary": "puts a saved session into the prefix cache",
-  "needs": ["id", "model"], "answer": "Session", "body_optional": true,
+  "needs": ["page", "id", "model"], "answer": "Session", "body_optional": true,
   "body": {"type": "object", "properties": {"model": {"$ref": "#/components/schemas/ModelName"}}}}])json";
 const char kDeleteSession[] =
     R"json({"path": "/v1/sessions/{name}", "tag": "sessions", "summary": "deletes a session",

@@ -20,6 +20,17 @@ constexpr const char* kComponents = R"json({
   "type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}]},
 "Unready": {"type": "object", "required": ["status", "reasons"], "properties": {
   "status": {"const": "unready"}, "reasons": {"type": "array", "items": {"type": "string"}}}},
+"MemoryUser": {"type": ["string", "null"], "maxLength": 200,
+  "description": "whose memory; a key of the file of keys is a user of its own, and only admin keys name another"},
+"MemoryTime": {"type": ["string", "integer", "null"],
+  "description": "such as 2026-05-08 13:56, with or without +02:00, or Unix seconds; now by default"},
+"MemoryTurn": {"type": "object",
+  "required": ["id", "object", "conversation", "user", "speaker", "text", "time", "response", "session"], "properties": {
+    "id": {"type": "string"}, "object": {"const": "memory.turn"}, "conversation": {"type": "string"},
+    "user": {"type": ["string", "null"]}, "speaker": {"type": "string"}, "text": {"type": "string"},
+    "time": {"type": "string", "description": "on the speaker's clock, with its offset"},
+    "response": {"type": "integer", "description": "number within the conversation, in order of arrival"},
+    "session": {"type": "integer"}, "score": {"type": "number"}}},
 "Deleted": {"type": "object", "required": ["deleted"], "properties": {
   "id": {"type": "string"}, "name": {"type": "string"}, "object": {"type": "string"}, "deleted": {"const": true}}},
 "ModelName": {"type": ["string", "null"],

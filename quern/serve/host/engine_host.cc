@@ -65,8 +65,8 @@ std::shared_ptr<GenerationStream> EngineHost::submit(infer::Request r, SubmitOpt
   };
   std::list<InFlight> row;  // before the engine knows of it: its first forward finds it in the list
   row.push_back({kComing, weak, limit(how.seconds), Clock::now(),
-                 InFlightRequest(std::move(how.id), r.prompt, r.options.max_tokens), std::move(how.on_end),
-                 how.think_start});
+                 InFlightRequest(std::move(how.id), r.prompt, r.options.max_tokens), r.options.user,
+                 std::move(how.on_end), how.think_start});
   const auto mine = row.begin();
   {
     std::lock_guard lock(mutex_);
@@ -151,7 +151,7 @@ void EngineHost::between_steps(const std::function<void(models::Model&, infer::P
   done.get();
 }
 
-EngineHost::ThinkingEnd EngineHost::end_thinking(const std::string& id) {
+EngineHost::ThinkingEnd EngineHost::end_thinking(const std::string& id, const std::string* user) {
   auto how = ThinkingEnd::unknown;
   if (!tokenizer_) return how;
   std::future<void> done = jobs_.push([&] {
@@ -159,7 +159,7 @@ EngineHost::ThinkingEnd EngineHost::end_thinking(const std::string& id) {
     std::lock_guard lock(mutex_);
     for (const InFlight& l : in_flight_) {
       const auto answer = l.answer.lock();
-      if (!answer || l.id == kComing || l.request.id() != id) continue;
+      if (!answer || l.id == kComing || l.request.id() != id || (user && l.user != *user)) continue;
       how = std::max(how, ThinkingEnd::none);
       const bool thinks = !reason::read_trace(answer->given(), *tokenizer_, l.think_start).closed;
       if (thinks && engine_.force_next(l.id, close)) how = ThinkingEnd::ended;

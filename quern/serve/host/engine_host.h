@@ -33,7 +33,7 @@ struct SubmitOptions {      // options of a submission beyond the engine's reque
   bool streams = true;      // deliver deltas as they come; else all when it is done
   bool each_token = false;  // deltas are single tokens, as logprobs and tool calls need
   infer::ThinkStart think_start = infer::ThinkStart::may_open;
-  std::shared_ptr<Notifier> notifier = {};  // notified of news; null: one of its own
+  std::shared_ptr<Notifier> notifier = {};                   // notified of news; null: one of its own
   std::function<void(const infer::Generated&)> on_end = {};  // on the engine's thread, before the stream ends
 };
 
@@ -57,7 +57,7 @@ class EngineHost {
   std::vector<InFlightStatus> live(StatusDetail detail) const;  // oldest first
   // Closes the thinking of an HTTP request's generations, which continue with the answer.
   enum class ThinkingEnd { unknown, none, ended };  // no such request; it is not thinking
-  ThinkingEnd end_thinking(const std::string& id);
+  ThinkingEnd end_thinking(const std::string& id, const std::string* user = nullptr);  // of this user's; null: of any
   double limit(double seconds) const;  // the timeout that applies to a request with this one
   reason::ThinkResult think(reason::ThinkRequest request,
                             const ThinkWatch& watch);  // to the end; the calling thread only waits
@@ -77,6 +77,7 @@ class EngineHost {
     double seconds;  // 0 = no timeout
     std::chrono::steady_clock::time_point since;
     InFlightRequest request;
+    std::string user;
     std::function<void(const infer::Generated&)> on_end;
     infer::ThinkStart think_start;
     bool late = false;

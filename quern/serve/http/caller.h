@@ -16,6 +16,7 @@ struct Caller {
   bool limited = false;                     // by tokens, lengths or models
   std::vector<std::string> models = {};     // that it may name; empty: all
   bool admin = false;                       // may see what others use and say
+  bool own_memory = false;                  // its user has a memory of conversations, and sees no other one
   // Told what was spent: prompt tokens at submission, generated ones at the end. On any thread, and after the request.
   std::function<void(int64_t prompt, int64_t generated)> on_spent = {};
   void spend(int64_t prompt, int64_t generated) const {

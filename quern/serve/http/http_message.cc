@@ -18,7 +18,7 @@ std::string lower(std::string_view s) {
 
 std::string_view trimmed(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
   return s;
 }
 
@@ -51,6 +51,12 @@ std::optional<std::string> percent_decoded(std::string_view s, bool plus_is_spac
   return out;
 }
 
+// Line ends within a line, and other control characters: a proxy may read them otherwise, and a header that is sent back
+// would become two.
+bool has_controls(std::string_view s) {
+  return std::ranges::any_of(s, [](unsigned char c) { return (c < ' ' && c != '\t') || c == 127; });
+}
+
 // Where c stands first, or the end.
 size_t index_of(std::string_view s, char c) {
   return static_cast<size_t>(std::find(s.begin(), s.end(), c) - s.begin());
@@ -68,6 +74,12 @@ std::optional<size_t> read_size(std::string_view s, int base) {
 }
 
 }  // namespace
+
+const std::string* HttpRequest::parameter(std::string_view name) const {
+  for (const auto& [key, value] : query)
+    if (key == name) return &value;
+  return nullptr;
+}
 
 const std::string* HttpRequest::header(std::string_view name) const {
   for (const auto& [key, value] : headers)
@@ -98,55 +110,61 @@ bool HttpParser::wants_continue() {
   return state_ == State::more && phase_ != Phase::head && std::exchange(expects_, false);
 }
 
+// Many small chunks in one piece of the input: the buffer is moved once, not for each of them.
 HttpParser::State HttpParser::advance() {
+  std::string_view rest = buffer_;
+  read(rest);
+  if (!buffer_.empty()) buffer_.erase(0, buffer_.size() - rest.size());  // refused: it is empty already
+  return state_;
+}
+
+HttpParser::State HttpParser::read(std::string_view& rest) {
   for (;;) {
     switch (phase_) {
       case Phase::head: {
-        while (buffer_.starts_with("\r\n")) buffer_.erase(0, 2);  // tolerated between requests
-        const size_t end = buffer_.find("\r\n\r\n");
-        if (end == buffer_.npos) {
-          if (buffer_.size() > limits_.header_bytes) return refuse(431, "the headers are too long");
-          if (buffer_.find('\n') == buffer_.npos && buffer_.size() > limits_.line)
+        while (rest.starts_with("\r\n")) rest.remove_prefix(2);  // tolerated between requests
+        const size_t end = rest.find("\r\n\r\n");
+        if (end == rest.npos) {
+          if (rest.size() > limits_.header_bytes) return refuse(431, "the headers are too long");
+          if (rest.find('\n') == rest.npos && rest.size() > limits_.line)
             return refuse(414, "the request line is too long");
           return State::more;
         }
         if (end > limits_.header_bytes) return refuse(431, "the headers are too long");
-        if (!head(std::string_view(buffer_).substr(0, end + 2))) return state_;
-        buffer_.erase(0, end + 4);
+        if (!head(rest.substr(0, end + 2))) return state_;
+        rest.remove_prefix(end + 4);
         break;
       }
       case Phase::body:
       case Phase::chunk: {
-        const size_t n = std::min(wanted_, buffer_.size());
-        request_.body.append(buffer_, 0, n);
-        buffer_.erase(0, n), wanted_ -= n;
+        const size_t n = std::min(wanted_, rest.size());
+        request_.body.append(rest.substr(0, n));
+        rest.remove_prefix(n), wanted_ -= n;
         if (wanted_ > 0) return State::more;
         if (phase_ == Phase::body) return state_ = State::whole;
         phase_ = Phase::chunk_end;
         break;
       }
       case Phase::chunk_end:
-        if (buffer_.size() < 2) return State::more;
-        if (!buffer_.starts_with("\r\n")) return refuse(400, "a chunk of the body is longer than its size");
-        buffer_.erase(0, 2), phase_ = Phase::chunk_size;
+        if (rest.size() < 2) return State::more;
+        if (!rest.starts_with("\r\n")) return refuse(400, "a chunk of the body is longer than its size");
+        rest.remove_prefix(2), phase_ = Phase::chunk_size;
         break;
       case Phase::chunk_size: {
-        const size_t end = buffer_.find("\r\n");
-        if (end == buffer_.npos)
-          return buffer_.size() > 256 ? refuse(400, "a chunk size without an end") : State::more;
-        const std::string_view line = std::string_view(buffer_).substr(0, end);
+        const size_t end = rest.find("\r\n");
+        if (end == rest.npos) return rest.size() > 256 ? refuse(400, "a chunk size without an end") : State::more;
+        const std::string_view line = rest.substr(0, end);
         const auto size = read_size(trimmed(line.substr(0, line.find(';'))), 16);
         if (!size) return refuse(400, "a chunk size is not a number");
         if (*size > limits_.body || request_.body.size() + *size > limits_.body)
           return refuse(413, fmt::format("the body is longer than {} bytes", limits_.body));
-        buffer_.erase(0, end + 2), wanted_ = *size, phase_ = *size == 0 ? Phase::trailer : Phase::chunk;
+        rest.remove_prefix(end + 2), wanted_ = *size, phase_ = *size == 0 ? Phase::trailer : Phase::chunk;
         break;
       }
       case Phase::trailer: {
-        const size_t end = buffer_.find("\r\n");
-        if (end == buffer_.npos)
-          return buffer_.size() > limits_.line ? refuse(431, "a trailer is too long") : State::more;
-        buffer_.erase(0, end + 2);
+        const size_t end = rest.find("\r\n");
+        if (end == rest.npos) return rest.size() > limits_.line ? refuse(431, "a trailer is too long") : State::more;
+        rest.remove_prefix(end + 2);
         if (end == 0) return state_ = State::whole;
         break;
       }
@@ -159,6 +177,7 @@ bool HttpParser::head(std::string_view text) {
   const size_t line_end = std::min(text.find("\r\n"), text.size() - 2);  // text ends with one
   const std::string_view line = text.substr(0, line_end);
   if (line.size() > limits_.line) return bad(414, "the request line is too long");
+  if (has_controls(line)) return bad(400, "the request line has a control character");
   const size_t a = line.find(' '), b = line.rfind(' ');
   if (a == line.npos || b == a || !is_token(line.substr(0, a)))
     return bad(400, "the request line is not METHOD TARGET VERSION");
@@ -189,6 +208,7 @@ bool HttpParser::head(std::string_view text) {
     const size_t end = std::min(rest.find("\r\n"), rest.size());
     const std::string_view header = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 2, rest.size()));
+    if (has_controls(header)) return bad(400, "a header has a control character");
     const size_t colon = index_of(header, ':');
     if (colon == header.size() || !is_token(header.substr(0, colon))) return bad(400, "a header is not NAME: VALUE");
     if (request_.headers.size() >= limits_.headers)
@@ -252,6 +272,8 @@ std::string_view http_reason(int status) {
       return "Internal Server Error";
     case 501:
       return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
     case 503:
       return "Service Unavailable";
     case 504:

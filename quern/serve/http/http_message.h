@@ -17,6 +17,7 @@ struct HttpRequest {
   std::string body;
   bool keep_alive = true;
   const std::string* header(std::string_view lower_case_name) const;
+  const std::string* parameter(std::string_view name) const;  // of the query; the first of this name, or null
 };
 
 struct HttpLimits {
@@ -39,6 +40,7 @@ class HttpParser {
  private:
   enum class Phase { head, body, chunk_size, chunk, chunk_end, trailer };
   State advance();
+  State read(std::string_view& rest);  // takes what it understands from the front of the buffer
   bool head(std::string_view text);
   State refuse(int status, std::string complaint);
   HttpLimits limits_;

@@ -3,6 +3,7 @@
 
 #include "quern/serve/http/http_message.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "quern/base/rng.h"
@@ -78,6 +79,10 @@ TEST(HttpParser, RefusesWithAStatus) {
       {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
       {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffff\r\n", 413},
       {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n", 400},
+      {"GET /a\nb HTTP/1.1\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\na: b\nc: d\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\na: b\rc\r\n\r\n", 400},
+      {std::string("GET / HTTP/1.1\r\na: b") + '\0' + "c\r\n\r\n", 400},
   };
   for (const auto& [bytes, status] : cases) {
     HttpParser p({});
@@ -86,6 +91,19 @@ TEST(HttpParser, RefusesWithAStatus) {
     EXPECT_FALSE(p.complaint().empty());
     EXPECT_EQ(p.feed("GET / HTTP/1.1\r\n\r\n"), State::bad) << "there is no way back";
   }
+}
+
+TEST(HttpParser, ReadsManySmallChunks) {
+  std::string all = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", body;
+  for (int i = 0; i < 20'000; ++i)
+    body += static_cast<char>('a' + i % 26), all += fmt::format("1\r\n{}\r\n", body.back());
+  all += "0\r\n\r\nGET /next HTTP/1.1\r\n\r\n";
+  HttpParser p({});
+  ASSERT_EQ(p.feed(all), State::whole);
+  EXPECT_EQ(p.take().body, body);
+  ASSERT_EQ(p.state(), State::whole);
+  EXPECT_EQ(p.take().path, "/next");
+  EXPECT_TRUE(p.idle());
 }
 
 TEST(HttpParser, AsksForTheBodyOnce) {

@@ -29,6 +29,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMaxParting = 256;
+constexpr double kAtOnce = 0;  // the reading thread waits for no client that takes nothing
+constexpr auto kNoDescriptor = std::chrono::milliseconds(10);  // pause where the process has no descriptor left
 
 Clock::time_point in(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -185,7 +187,10 @@ struct HttpServer::Impl {
   void accept_all() {
     for (;;) {
       const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-      if (fd < 0) return;
+      if (fd < 0) {  // without descriptors the connection stays in the queue, which is told again at once
+        if (errno == EMFILE || errno == ENFILE) std::this_thread::sleep_for(kNoDescriptor);
+        return;
+      }
       const int on = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       Shared c;
@@ -204,7 +209,7 @@ struct HttpServer::Impl {
         drop(c);
         continue;
       }
-      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, KeepAlive::no), 1);
+      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, KeepAlive::no), kAtOnce);
       part(c);
     }
   }
@@ -255,11 +260,11 @@ struct HttpServer::Impl {
                http_head(c->parser.status(), {{"content-type", "application/json"}},
                          static_cast<int64_t>(body.size()), KeepAlive::no) +
                    body,
-               1);
+               kAtOnce);
       part(c);
       return true;
     }
-    if (c->parser.wants_continue()) send_all(*c, "HTTP/1.1 100 Continue\r\n\r\n", 1);
+    if (c->parser.wants_continue()) send_all(*c, "HTTP/1.1 100 Continue\r\n\r\n", kAtOnce);
     if (c->parser.state() != HttpParser::State::whole) return false;
     c->busy = true;
     watch(c->fd, c->serial, EPOLLRDHUP, EPOLL_CTL_MOD);
@@ -276,7 +281,7 @@ struct HttpServer::Impl {
     if (workers.empty() || static_cast<int>(work.size()) >= o.workers) {
       lock.unlock();
       c->parser.take();
-      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, KeepAlive::no), 1);
+      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, KeepAlive::no), kAtOnce);
       return part(c);
     }
     work.emplace_back(c, c->parser.take());
@@ -338,7 +343,7 @@ struct HttpServer::Impl {
       if (!c->busy && now > c->deadline) late.push_back(c);
     for (const Shared& c : late) {
       const bool answer = c->begun && !c->parting;
-      if (answer) send_all(*c, http_head(408, {}, 0, KeepAlive::no), 0.1);
+      if (answer) send_all(*c, http_head(408, {}, 0, KeepAlive::no), kAtOnce);
       answer ? part(c) : drop(c);
     }
   }

@@ -39,7 +39,8 @@ struct HttpServerOptions {
   std::string unix_path = {};           // instead of host and port: a socket of this name, for its owner alone
   std::shared_ptr<TlsServer> tls = {};  // null: connections are not encrypted
   HttpLimits limits = {};
-  int connections = 1024, workers = 256;
+  int connections = 1024;
+  int workers = 256 + 32;  // more than an App takes requests: lookups and refusals are answered beside them
   double header_seconds = 10, body_seconds = 60, idle_seconds = 60, write_seconds = 30;
   double parting_seconds = 2;  // for a client to read the last answer and end its side
 };

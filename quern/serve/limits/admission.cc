@@ -76,7 +76,7 @@ void Admission::identify(Exchange& e) {
   e.caller.user = key->name, e.caller.lowest_priority = key->limits.priority;
   e.caller.max_context = key->limits.max_context, e.caller.max_tokens = key->limits.max_tokens;
   e.caller.models = key->limits.models, e.caller.admin = key->limits.admin;
-  e.caller.limited = key->limits.limits_content();
+  e.caller.limited = key->limits.limits_content(), e.caller.own_memory = key->of_file;
   // It may outlive the request, but not the engines, which this object's owner keeps no longer than this object.
   e.caller.on_spent = [this, name = key->name](int64_t prompt, int64_t generated) {
     std::lock_guard lock(mutex_);

@@ -53,6 +53,7 @@ std::vector<ClientKey> read_key_file(const std::filesystem::path& file) {
   if (all.keys.empty()) fail("{}: no key: expected [[key]] with name, and key or sha256", where);
   for (size_t i = 0; i < all.keys.size(); ++i) {
     complete(all.keys[i], where);
+    all.keys[i].of_file = true;
     for (size_t j = 0; j < i; ++j) {
       if (all.keys[i].name == all.keys[j].name) fail("{}: two keys have the name '{}'", where, all.keys[i].name);
       if (same_digest(all.keys[i].digest, all.keys[j].digest))

@@ -42,7 +42,10 @@ struct KeyLimits {
       "lowest `priority` value that a request may have; a lower one, which would be served sooner, becomes this");
     v("models", models, "names of the models that may be used; others are not listed either",
       {.shown_default = "all"});
-    v("admin", admin, "let GET /v1/usage report every key, and GET /v1/cache show texts");
+    v("admin", admin,
+      "see and end what other keys run: GET /v1/usage reports every key, GET /v1/cache shows texts; reach every "
+      "user's "
+      "memory, and change the documents");
   }
 };
 
@@ -50,6 +53,7 @@ struct ClientKey {
   std::string name, key, sha256;  // key is empty once the digest is made
   KeyLimits limits = {};
   Sha256Digest digest = {};
+  bool of_file = false;  // and so has a name that somebody gave it
   template <class V>
   void visit(V& v) {
     v("name", name, "what logs, metrics and messages call it");

@@ -63,19 +63,20 @@ EmbeddedInputs embed_field(ServedModel& m, Exchange& e, const Json& body, const 
 
 }  // namespace
 
-Json ollama_tags_json(const ModelManager& models, int64_t started) {
+Json ollama_tags_json(const ModelManager& models, int64_t started, const ModelShown& shown) {
   Json j = Json::object(), list = Json::array();
-  for (const ModelEntry& e : models.entries()) list.push(model_json(e, models.loaded(e.id).get(), started));
+  for (const ModelEntry& e : models.entries())
+    if (shown(e.id)) list.push(model_json(e, models.loaded(e.id).get(), started));
   j.set("models", std::move(list));
   return j;
 }
 
-Json ollama_running_json(const ModelManager& models, int64_t started) {
+Json ollama_running_json(const ModelManager& models, int64_t started, const ModelShown& shown) {
   Json j = Json::object(), list = Json::array();
   constexpr double kWithoutEnd = 100.0 * 365 * 86400;
   for (const ModelEntry& e : models.entries()) {
     const auto m = models.loaded(e.id);
-    if (!m) continue;
+    if (!m || !shown(e.id)) continue;
     Json one = model_json(e, m.get(), started);
     const auto left = models.idle_seconds_left(e.id);
     one.set("expires_at", rfc3339(static_cast<double>(unix_time()) + left.value_or(kWithoutEnd)));

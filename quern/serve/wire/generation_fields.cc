@@ -69,6 +69,12 @@ std::vector<std::string> Fields::texts(std::string_view name) const {
   return out;
 }
 
+void only_fields(const Json& body, std::string_view prefix, std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : body.as_object())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      bad_field(fmt::format("{}{}", prefix, key), "not known; expected {}", fmt::join(known, ", "));
+}
+
 namespace {
 
 // Reads the settings that a body has, each against its bounds for requests.

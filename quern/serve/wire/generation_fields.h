@@ -1,5 +1,6 @@
 // Sampling and generation fields of a request, named as in the OpenAI API and in other local servers.
 #pragma once
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,9 @@ class Fields {
  private:
   const Json& body_;
 };
+
+// An ApiError for a field that is not known; `prefix` is put before its name.
+void only_fields(const Json& body, std::string_view prefix, std::initializer_list<std::string_view> known);
 
 inline constexpr int64_t kMaxPriority = 1'000'000;  // and as far below 0
 
