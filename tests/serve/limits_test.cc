@@ -42,29 +42,20 @@ class WithKeys : public Serving {
 TEST_F(WithKeys, AKeyEndsTheThinkingOfItsOwnRequests) {
   script_ = {{"think", "<think>\n" + std::string(80'000, '.') + "\n</think>\n\nDone."}};
   start_with(
-      "[[key]]
-name = \"one\"
-key = \"sk-of-one\"
-[[key]]
-name = \"two\"
-key = \"sk-of-two\"
-"
-      "[[key]]
-name = \"boss\"
-key = \"sk-of-boss\"
-admin = true
-");
+      "[[key]]\nname = \"one\"\nkey = \"sk-of-one\"\n[[key]]\nname = \"two\"\nkey = \"sk-of-two\"\n"
+      "[[key]]\nname = \"boss\"\nkey = \"sk-of-boss\"\nadmin = true\n");
   RawClient c(port());
   const std::string body = R"({"messages": [{"role": "user", "content": "think"}], "stream": true})";
-  ASSERT_TRUE(
-      c.send(fmt::format("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-of-one\r\nconnection: close\r\n"
-                         "content-length: {}\r\n\r\n{}",
-                         body.size(), body)));
+  ASSERT_TRUE(c.send(fmt::format(
+      "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-of-one\r\nconnection: close\r\n"
+      "content-length: {}\r\n\r\n{}",
+      body.size(), body)));
   const std::string seen = c.read_until("reasoning_content");
   const size_t at = seen.find("x-request-id: ") + 14;
   const std::string path = "/v1/requests/" + seen.substr(at, seen.find('\r', at) - at) + "/end_thinking";
   refused(http(port(), "POST", path, {}, "authorization: Bearer sk-of-two\r\n"), 404, "no running request");
-  refused(http(port(), "POST", "/v1/requests/req-0/end_thinking", {}, "authorization: Bearer sk-of-boss\r\n"), 404, "req-0");
+  refused(http(port(), "POST", "/v1/requests/req-0/end_thinking", {}, "authorization: Bearer sk-of-boss\r\n"), 404,
+          "req-0");
   EXPECT_EQ(ok(http(port(), "POST", path, {}, "authorization: Bearer sk-of-one\r\n")).at("ended"), Json(true));
   EXPECT_NE(c.read_all().find("\"finish_reason\":\"stop\""), std::string::npos);
 }
