@@ -44,8 +44,7 @@ struct KeyLimits {
       {.shown_default = "all"});
     v("admin", admin,
       "see and end what other keys run: GET /v1/usage reports every key, GET /v1/cache shows texts; reach every "
-      "user's "
-      "memory, and change the documents");
+      "user's memory, and change the documents");
   }
 };
 
