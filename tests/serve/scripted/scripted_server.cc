@@ -28,7 +28,7 @@ int serve_script(const std::string& file, int port) {
   models.push_back(scripted_model(name, std::move(lines), context ? context->as_int() : 200'000));
   serve::AppOptions options;
   if (const Json* aliases = script.find("aliases"))
-    for (const Json& a : aliases->as_array()) options.aliases.push_back({.name = a.as_string(), .model = name});
+    for (const Json& a : aliases->as_array()) options.live.aliases[a.as_string()] = name;
   serve::App app(std::move(models), std::move(options));
   serve::HttpServerOptions http;
   http.port = port;

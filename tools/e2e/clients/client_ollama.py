@@ -7,7 +7,7 @@ client = ollama.Client(host=URL)
 
 @step
 def list_and_show():
-    assert MODEL in [m.model for m in client.list().models]
+    assert f"{MODEL}:latest" in [m.model for m in client.list().models]
     assert client.show(MODEL).details is not None
 
 
