@@ -11,6 +11,7 @@ results, some of which are replaced), reasoning (an answer of 64 tokens of which
 out what was thought). Prompts are random token ids, the same for every server; other answers are one token.
 """
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -130,7 +131,13 @@ class Quern(Server):
     def settle(self):
         """Until what is written behind the answer is on disk: its size no longer grows."""
         def size():
-            return sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(self.disk) for f in files)
+            total = 0
+            for folder, _, files in os.walk(self.disk):
+                for f in files:
+                    with contextlib.suppress(FileNotFoundError):  # it got its name meanwhile
+                        total += os.path.getsize(os.path.join(folder, f))
+            return total
+
         before = -1
         while (now := size()) != before:
             before = now
