@@ -4,8 +4,8 @@
     python tools/e2e/load.py http://127.0.0.1:8123 MODEL PID --clients 64 --seconds 120 --hostile 10000 [--drain]
     python tools/e2e/load.py https://127.0.0.1:8123 MODEL PID --ca cert.pem --key KEY
 
-Clients chat, stream, hang up half-way, ask for tools, scores and embeddings; every answer is checked against its own
-question (a client's own number is constrained into the answer), so that cross-talk shows. Beside them come requests that
+Clients chat, stream, hang up half-way, ask for tools, scores and embeddings, call tools of MCP servers and send batches; every
+answer is checked against its own question (a client's own number is constrained into the answer), so that cross-talk shows. Beside them come requests that
 are broken in many ways, connections that are half open, and readers that take a few bytes a second; each must get a 4xx or a
 closed line. With --drain the server is told to stop at the end, with streams running, which must end properly. First comes a warm-up, until the prefix cache and the stored
 responses are full (start the server with a small --cache-mib, as 64). Prints latencies, the server's memory before and
@@ -34,6 +34,8 @@ p.add_argument("--hostile", type=int, default=1000)
 p.add_argument("--ca", help="the certificate to trust, of an https URL")
 p.add_argument("--key", help="API key")
 p.add_argument("--slow", type=int, default=8, help="readers that take a few bytes a second, beside the clients")
+p.add_argument("--tool", metavar="SERVER/TOOL", help="also call this tool of the server's MCP servers, which takes a path")
+p.add_argument("--batches", type=int, default=2, help="batch clients beside the others, one batch after another each")
 p.add_argument("--drain", action="store_true", help="tell the server to stop at the end and watch how it does")
 a = p.parse_args()
 host, port = urlparse(a.url).hostname, urlparse(a.url).port
@@ -74,7 +76,7 @@ def client(k, goes_on):
     global answered
     rng = random.Random(k)
     while goes_on():
-        kind = rng.choice(["chat", "stream", "gone", "tools", "echo", "embed", "messages", "responses"])
+        kind = rng.choice(["chat", "stream", "gone", "tools", "echo", "embed", "messages", "responses"] + ["mcp"] * bool(a.tool))
         ask = [{"role": "user", "content": f"What is {rng.randrange(99)} + {rng.randrange(99)}?"}]
         began = time.time()
         try:
@@ -116,6 +118,11 @@ def client(k, goes_on):
                 v = [d["embedding"] for d in json.loads(data)["data"]]
                 ok = status == 200 and v[0] == v[1] == v[2]
                 c.close()
+            elif kind == "mcp":
+                server, tool = a.tool.split("/")
+                status, data, c = post("/v1/mcp/call", {"server": server, "tool": tool, "arguments": {"path": f"client {k}"}})
+                ok = status == 200 and json.loads(data)["is_error"] is False
+                c.close()
             elif kind == "messages":
                 status, data, c = post("/v1/messages", {"model": a.model, "messages": ask, "max_tokens": 12})
                 ok = status == 200 and json.loads(data)["type"] == "message"
@@ -139,6 +146,55 @@ def client(k, goes_on):
                 failures.append(f"{kind} {type(e).__name__} {e}")
 
 
+def batch_client(k, goes_on):
+    """One batch after another: three requests in a file, whose answers hold this client's number and the line's."""
+    global answered
+
+    def ask(method, path, body=None, kind="application/json"):
+        c = connection()
+        c.request(method, path, body, {"content-type": kind, **auth} if body else auth)
+        r = c.getresponse()
+        data = r.read()
+        c.close()
+        if r.status != 200:
+            raise ValueError(f"{method} {path}: {r.status} {data[:200]}")
+        return data
+
+    while goes_on():
+        files = []
+        try:
+            lines = [json.dumps({"custom_id": f"line {i}", "method": "POST", "url": "/v1/chat/completions", "body": {
+                "model": a.model, "messages": [{"role": "user", "content": "Count."}], "max_tokens": 40,
+                "regex": f"batch {k} line {i}[a-z]{{3,9}}"}}) for i in range(3)]
+            form = "--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--x\r\nContent-Disposition: form-data; " \
+                   "name=\"file\"; filename=\"b.jsonl\"\r\n\r\n" + "\n".join(lines) + "\r\n--x--\r\n"
+            files.append(json.loads(ask("POST", "/v1/files", form, "multipart/form-data; boundary=x"))["id"])
+            batch = json.loads(ask("POST", "/v1/batches", json.dumps({"input_file_id": files[0], "endpoint": "/v1/chat/completions",
+                                                                      "completion_window": "24h"})))
+            while batch["status"] not in ("completed", "failed", "expired", "cancelled") and goes_on():
+                time.sleep(0.5)
+                batch = json.loads(ask("GET", "/v1/batches/" + batch["id"]))
+            if batch["status"] != "completed":
+                if goes_on():
+                    raise ValueError(json.dumps(batch)[:300])
+                ask("POST", f"/v1/batches/{batch['id']}/cancel", "{}")
+                return
+            files.append(batch["output_file_id"])
+            rows = [json.loads(row) for row in ask("GET", f"/v1/files/{files[1]}/content").decode().splitlines()]
+            said = {r["custom_id"]: r["response"]["body"]["choices"][0]["message"]["content"] for r in rows}
+            for i in range(3):
+                if not said[f"line {i}"].startswith(f"batch {k} line {i}"):
+                    raise ValueError(f"line {i}: {said}")
+            with lock:
+                answered += 3
+                statuses["batch"] = statuses.get("batch", 0) + 1
+            for f in files:
+                ask("DELETE", "/v1/files/" + f)
+        except Exception as e:
+            with lock:
+                failures.append(f"batch {type(e).__name__} {e}")
+
+
 BAD_BODIES = [b"", b"{", b"[]", b"null", b"{}", b'{"messages": 3}', b'{"messages": []}', b"\xff\xfe\x00",
               b'{"messages": [{"role": 1}]}', b"[" * 5000, b'{"a":' * 3000, b'{"messages": [{"role": "user"}]}',
               b'{"messages": [{"role": "user", "content": {"x": 1}}]}', b'"' + b"x" * 100000 + b'"',
@@ -151,7 +207,8 @@ BAD_BODIES = [b"", b"{", b"[]", b"null", b"{}", b'{"messages": 3}', b'{"messages
               b'{"prompt": [[1e9]]}', b'{"input": [[[]]]}', b'{"prompt": "x", "logit_bias": {"a": {}}}',
               b'{"previous_response_id": "resp_nope", "input": "x"}']
 PATHS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/messages", "/v1/responses", "/tokenize",
-         "/detokenize", "/v1/messages/count_tokens", "/nowhere", "/v1/models/none", "/v1/responses/none"]
+         "/detokenize", "/v1/messages/count_tokens", "/nowhere", "/v1/models/none", "/v1/responses/none",
+         "/v1/mcp/call", "/v1/batches", "/v1/files"]
 HEADS = [b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"POST /tokenize HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
          b"POST /tokenize HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n\r\n",
          b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 500 + b"\r\n", b"GET / HTTP/1.1\r\nx: " + b"y" * 60000 + b"\r\n\r\n",
@@ -296,6 +353,7 @@ def series(name, goes_on, n_hostile):
     before, began = rss(), time.time()
     threads = [threading.Thread(target=client, args=(k, goes_on)) for k in range(a.clients)]
     threads += [threading.Thread(target=slow_reader, args=(goes_on,)) for _ in range(a.slow)]
+    threads += [threading.Thread(target=batch_client, args=(k, goes_on)) for k in range(a.batches)]
     if n_hostile:
         threads.append(threading.Thread(target=hostile, args=(n_hostile,)))
     for t in threads:
