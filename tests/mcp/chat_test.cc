@@ -290,6 +290,7 @@ TEST_F(McpChat, ListsAndCalls) {
   eventually("it is given up", [&] { return app_->busy() == 0; });
   refused(post("/v1/mcp/call", R"({"server": "notes", "tool": "leave"})"), 502, "has ended");
   refused(post("/v1/mcp/call", R"({"server": "off", "tool": "echo"})"), 502, "disabled");
+  refused(http(port(), "GET", "/v1/mcp/call"), 405, "POST");
 }
 
 TEST_F(McpChat, PagesOfOtherOriginsMayNotUseTools) {

@@ -1,18 +1,9 @@
 // One object per name.
 #include "quern/serve/api/models_api.h"
 
-#include <fmt/chrono.h>
-
-#include <chrono>
+#include "quern/serve/wire/rfc3339.h"
 
 namespace quern::serve {
-namespace {
-
-std::string rfc3339(int64_t unix_seconds) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_seconds)));
-}
-
-}  // namespace
 
 Json model_json(const ModelNames& names, const std::string& name, const std::string& id) {
   const auto m = names.models.loaded(id);

@@ -119,8 +119,9 @@ void App::dispatch(Exchange& e) {
   const std::string method = r.method == "HEAD" ? "GET" : r.method;
   const Route* found = nullptr;
   std::string other;
+  const bool exact = std::any_of(kRoutes.begin(), kRoutes.end(), [&](const Route& x) { return r.path == x.path; });
   for (const Route& route : kRoutes) {
-    if (!matches(route, r.path)) continue;
+    if (exact ? r.path != route.path : !matches(route, r.path)) continue;
     if (method == route.method) found = &route;
     other += (other.empty() ? "" : ", ") + std::string(route.method);
   }
@@ -174,9 +175,11 @@ std::string App::model_name(const Json& body, std::string* plan) const {
       *plan = wanted.substr(id.size() + 1);
       return id;
     }
+  std::vector<std::string> names = ids;
+  for (const auto& [alias, model] : live()->aliases) names.push_back(alias);
   ApiError x(404, "invalid_request_error", "model_not_found",
-             fmt::format("model '{}' is not served here{}; served: {}", wanted, did_you_mean(wanted, ids),
-                         fmt::join(ids, ", ")));
+             fmt::format("model '{}' is not served here{}; served: {}", wanted, did_you_mean(wanted, names),
+                         fmt::join(names, ", ")));
   x.param = "model";
   throw x;
 }

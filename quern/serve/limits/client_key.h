@@ -56,7 +56,7 @@ struct ClientKey {
   template <class V>
   void visit(V& v) {
     v("name", name, "what logs, metrics and messages call it");
-    v("key", key, "the key that clients send", {.shown_default = ""});
+    v("key", key, "the key that clients send; 8 characters or more", {.shown_default = ""});
     v("sha256", sha256, "instead of `key`: its SHA-256 as 64 hex digits", {.shown_default = ""});
     limits.visit(v);
   }

@@ -8,6 +8,7 @@
 #include "quern/serve/llama/infill.h"
 #include "quern/serve/tools/tool_format.h"
 #include "quern/serve/wire/generation_fields.h"
+#include "quern/serve/wire/rfc3339.h"
 #include "quern/serve/wire/wire.h"
 
 namespace quern::serve {
@@ -42,7 +43,7 @@ Json details_json(const ServedModel* m) {
 Json model_json(const ModelEntry& e, const ServedModel* m, int64_t started) {
   Json j = Json::object();
   j.set("name", e.id + ":latest"), j.set("model", e.id + ":latest");
-  j.set("modified_at", rfc3339(static_cast<double>(m ? m->created : started)));
+  j.set("modified_at", rfc3339_micro(static_cast<double>(m ? m->created : started)));
   j.set("size", e.bytes), j.set("digest", digest_of(e)), j.set("details", details_json(m));
   return j;
 }
@@ -79,7 +80,7 @@ Json ollama_running_json(const ModelManager& models, int64_t started, const Mode
     if (!m || !shown(e.id)) continue;
     Json one = model_json(e, m.get(), started);
     const auto left = models.idle_seconds_left(e.id);
-    one.set("expires_at", rfc3339(static_cast<double>(unix_time()) + left.value_or(kWithoutEnd)));
+    one.set("expires_at", rfc3339_micro(static_cast<double>(unix_time()) + left.value_or(kWithoutEnd)));
     one.set("size_vram", int64_t{0}), one.set("context_length", m->max_tokens());
     list.push(std::move(one));
   }
@@ -106,7 +107,7 @@ Json ollama_show_json(const ServedModel& m) {
   if (!m.encoder && fill_tokens(m.tokenizer)) can.push("insert");
   j.set("modelfile", fmt::format("FROM {}\n", m.id)), j.set("parameters", ""), j.set("template", source);
   j.set("details", details_json(&m)), j.set("model_info", std::move(info)), j.set("capabilities", std::move(can));
-  j.set("modified_at", rfc3339(static_cast<double>(m.created)));
+  j.set("modified_at", rfc3339_micro(static_cast<double>(m.created)));
   return j;
 }
 

@@ -1,8 +1,6 @@
 // Chat and generate differ in where the text stands; the rest is shared.
 #include "quern/serve/ollama/ollama_reply.h"
 
-#include <fmt/chrono.h>
-
 #include <chrono>
 #include <cmath>
 
@@ -12,6 +10,7 @@
 #include "quern/serve/chat/text_request.h"
 #include "quern/serve/llama/infill.h"
 #include "quern/serve/ollama/ollama_request.h"
+#include "quern/serve/wire/rfc3339.h"
 
 namespace quern::serve {
 namespace {
@@ -40,7 +39,7 @@ class OllamaReply final : public Reply {
 
   Json head() const {
     Json j = Json::object();
-    j.set("model", call_.name), j.set("created_at", rfc3339(now()));
+    j.set("model", call_.name), j.set("created_at", rfc3339_micro(now()));
     return j;
   }
 
@@ -165,7 +164,7 @@ void ollama_generate(ServedModel& m, Exchange& e, const Json& body, const Ollama
 
 Json ollama_loaded_json(const Json& body, const OllamaCall& call, const std::string& reason) {
   Json j = Json::object(), m = Json::object();
-  j.set("model", call.name), j.set("created_at", rfc3339(now()));
+  j.set("model", call.name), j.set("created_at", rfc3339_micro(now()));
   m.set("role", "assistant"), m.set("content", "");
   body.find("messages") ? j.set("message", std::move(m)) : j.set("response", "");
   j.set("done", true), j.set("done_reason", reason);
@@ -180,11 +179,5 @@ Json ollama_error_json(const ApiError& e) {
 }
 
 int64_t nanoseconds(double seconds) { return std::llround(1e9 * seconds); }
-
-std::string rfc3339(double unix_seconds) {
-  const auto whole = static_cast<std::time_t>(std::floor(unix_seconds));
-  const auto micro = static_cast<int>(1e6 * (unix_seconds - std::floor(unix_seconds)));
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(whole), micro);
-}
 
 }  // namespace quern::serve

@@ -19,7 +19,6 @@ void ollama_generate(ServedModel& m, Exchange& e, const Json& body, const Ollama
 Json ollama_loaded_json(const Json& body, const OllamaCall& call, const std::string& reason);
 Json ollama_error_json(const ApiError& e);
 
-std::string rfc3339(double unix_seconds);
 int64_t nanoseconds(double seconds);
 
 }  // namespace quern::serve
