@@ -4,7 +4,8 @@
 #   archives         third-party libraries are linked from .a files where there are any, so that no other version of them,
 #                    which another Python extension may have loaded, is taken instead
 #   libstdc++        linked in as well: that of Debian 12 is newer than that of systems with glibc 2.34. libgcc_s is the system's
-# oneDNN is left out by the preset (40 MB for one kernel of which the project has its own), and so is Open MPI.
+# The preset leaves out oneDNN (40 MB for one kernel of which the project has its own), Open MPI, OpenSSL, and bzip2, whose
+# archive in Debian is not position independent.
 # tools/wheel checks the outcome.
 option(QUERN_WHEEL "build for the Python wheel: one library, third-party archives" OFF)
 if(NOT QUERN_WHEEL)

@@ -1,6 +1,4 @@
 // bzip2 decompression; the only file that includes bzlib.h. A file may be several concatenated streams, as pbzip2 writes.
-#include <bzlib.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -8,8 +6,12 @@
 
 #include "quern/base/error.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#ifdef QUERN_BZIP2
+#include <bzlib.h>
+#endif
 
 namespace quern::corpus {
+#ifdef QUERN_BZIP2
 namespace {
 
 class Bzip2Reader : public ByteStream {
@@ -80,5 +82,11 @@ class Bzip2Reader : public ByteStream {
 std::unique_ptr<ByteStream> decompress_bzip2(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
   return std::make_unique<Bzip2Reader>(std::move(packed), std::move(file));
 }
+#else
+std::unique_ptr<ByteStream> decompress_bzip2(std::unique_ptr<ByteStream>, std::filesystem::path file) {
+  fail("{} is compressed with bzip2, which this build of Quern cannot read: decompress it first with bunzip2",
+       file.string());
+}
+#endif
 
 }  // namespace quern::corpus
