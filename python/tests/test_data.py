@@ -188,16 +188,18 @@ data = [{{ path = "{self.folder}/corpus/tokens" }}]
             quern.rl(recipe, out=self.folder / "rl")
 
     def test_learning_from_rewards(self):
+        model = self.folder / "model"
+        quern.command(["new", str(model), "--family", "zaya", "--size", "tiny"])
         recipe = self.write(
             "rl.toml",
-            """name = "gym"
+            f"""name = "gym"
 [model]
-from = "zaya-nano"
+from = "{model}"
 [[phase]]
 steps = 5
 sequence_length = 256
 batch_size = 4
-schedule = { peak = 1e-5 }
+schedule = {{ peak = 1e-5 }}
 [phase.rl]
 environments = ["arithmetic"]
 group = 2
