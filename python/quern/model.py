@@ -30,8 +30,9 @@ class Model(Handle):
         with quern.Model("zaya-nano") as model:
             print(model.chat("What is 9 * 44?"))
 
-    format: of the weights in memory: "f32" or "bf16", or quantized at load: "q8", "q4" or "q8a8". head, kv, adapter
-    and cache_mib as in docs/embed.md. A model is used by one thread at a time; others wait for it."""
+    format: of the weights in memory: "f32" or "bf16", or quantized at load: "q8", "q4" or "q8a8". The others as in
+    docs/embed.md. Threads may call a model at once: its steps serve their generations in one batch (continuous
+    batching), whose rounding depends on its size. exact=True gives every call the same tokens whatever runs beside."""
 
     _what = "model"
 
@@ -44,11 +45,23 @@ class Model(Handle):
         kv: Optional[str] = None,
         adapter: Optional[PathLike] = None,
         cache_mib: Optional[int] = None,
+        max_seqs: Optional[int] = None,
+        state_mib: Optional[int] = None,
+        exact: bool = False,
     ):
         self.path = model_folder(path)
         if not os.path.exists(self.path):
             raise Error(f"no model at '{self.path}': expected a folder, a .gguf file or one of {', '.join(models())}")
-        given = {"format": format, "head": head, "kv": kv, "adapter": adapter and os.fspath(adapter), "cache_mib": cache_mib}
+        given = {
+            "format": format,
+            "head": head,
+            "kv": kv,
+            "adapter": adapter and os.fspath(adapter),
+            "cache_mib": cache_mib,
+            "max_seqs": max_seqs,
+            "state_mib": state_mib,
+            "exact": exact or None,
+        }
         options = json.dumps({k: v for k, v in given.items() if v is not None})
         self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
         self._adapters: Dict[str, Adapter] = {}  # those that calls named by their folders

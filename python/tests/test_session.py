@@ -74,15 +74,17 @@ class Keeps(Scratch):
 class Threads(unittest.TestCase):
     def test_calls_at_once(self):
         prompts = [f"There were {n} mills" for n in range(8)]
-        alone = [model().generate(p, max_tokens=10).text for p in prompts]
+        exact = quern.Model(model().path, exact=True)
+        self.addCleanup(exact.close)
+        alone = [exact.generate(p, max_tokens=10).text for p in prompts]
         together, errors = [None] * 8, []
 
         def work(i):
             try:
                 for _ in range(3):
-                    together[i] = model().generate(prompts[i], max_tokens=10).text
-                    model().embed(prompts[i])
-                    model().tokenize(prompts[i])
+                    together[i] = exact.generate(prompts[i], max_tokens=10).text
+                    exact.embed(prompts[i])
+                    exact.tokenize(prompts[i])
             except Exception as e:
                 errors.append(e)
 

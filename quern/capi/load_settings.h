@@ -13,13 +13,13 @@ namespace quern::capi {
 struct LoadSettings {
   infer::WeightSettings weights = {};
   std::optional<std::string> adapter = {};
-  int64_t cache_bytes = infer::EngineOptions().cache_bytes;
+  infer::EngineOptions engine = {};
   template <class V>
   void visit(V& v) {
     v("format", weights.format, "weights in memory: f32, bf16, or quantized at load: q8, q4, q8a8");
     weights.visit(v);
     v("adapter", adapter, "folder of a LoRA adapter");
-    infer::EngineOptions::visit_cache(v, cache_bytes);
+    engine.visit(v);
   }
   models::LoadOptions load_options() const;  // throws Error naming the field
 };

@@ -56,8 +56,9 @@ quern_model* load(const std::filesystem::path& folder, const LoadSettings& setti
                                                  .generation = models::load_generation_config(folder),
                                                  .chat_template = std::move(chat_template),
                                                  .kv = kv});
-  m->engine = std::make_unique<infer::Engine>(
-      *m->model, infer::EngineOptions{.kv = kv, .cache_bytes = settings.cache_bytes, .tokenizer = &m->tokenizer});
+  infer::EngineOptions engine = settings.engine;
+  engine.kv = kv, engine.tokenizer = &m->tokenizer;
+  m->engine = std::make_unique<infer::Engine>(*m->model, std::move(engine));
   return m.release();
 }
 
