@@ -97,6 +97,7 @@ TEST_F(Serving, OllamaGenerates) {
   says(post("/api/generate", R"({"model": "tiny", "prompt": "a", "template": "x"})"), 400, "template");
   says(post("/api/generate", R"({"model": "tiny", "prompt": "a", "options": {"mirostat": 1}})"), 400, "mirostat");
   EXPECT_EQ(ok(post("/api/generate", R"({"model": "tiny"})")).at("done_reason").as_string(), "load");
+  EXPECT_EQ(ok(post("/api/chat", R"({"model": "tiny"})")).at("message").at("role").as_string(), "assistant");
   EXPECT_EQ(ok(post("/api/chat", R"({"model": "tiny", "messages": []})")).at("message").at("content").as_string(),
             "");
 }

@@ -50,12 +50,13 @@ void App::ollama_run(const Json& body, const OllamaServe& serve) {
 void App::ollama_write(Exchange& e, void (*answer)(ServedModel&, Exchange&, const Json&, const OllamaCall&)) {
   const Json body = read_body(e);
   const bool loads = only_loads(body);
+  const OllamaForm form = answer == &serve::ollama_chat ? OllamaForm::chat : OllamaForm::generate;
   ollama_run(body, [&](ServedModel& m, const OllamaCall& call) {
     refuse_encoder(m);
     refuse_full(m);
     if (!loads) return answer(m, e, body, call);
     const char* reason = ollama_keep_alive(body) == 0 ? "unload" : "load";
-    e.answer(200, "application/json", ollama_loaded_json(body, call, reason).dump());
+    e.answer(200, "application/json", ollama_loaded_json(form, call, reason).dump());
   });
 }
 void App::ollama_chat(Exchange& e) { ollama_write(e, &serve::ollama_chat); }

@@ -17,8 +17,6 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-enum class OllamaForm { chat, generate };
-
 class OllamaReply final : public Reply {
  public:
   OllamaReply(ServedModel& m, Exchange& e, const OllamaCall& call, OllamaForm form, ChatRequest r)
@@ -162,11 +160,11 @@ void ollama_generate(ServedModel& m, Exchange& e, const Json& body, const Ollama
   OllamaReply(m, e, call, OllamaForm::generate, std::move(r)).run();
 }
 
-Json ollama_loaded_json(const Json& body, const OllamaCall& call, const std::string& reason) {
+Json ollama_loaded_json(OllamaForm form, const OllamaCall& call, const std::string& reason) {
   Json j = Json::object(), m = Json::object();
   j.set("model", call.name), j.set("created_at", rfc3339_micro(now()));
   m.set("role", "assistant"), m.set("content", "");
-  body.find("messages") ? j.set("message", std::move(m)) : j.set("response", "");
+  form == OllamaForm::chat ? j.set("message", std::move(m)) : j.set("response", "");
   j.set("done", true), j.set("done_reason", reason);
   j.set("total_duration", nanoseconds(call.load_seconds)), j.set("load_duration", nanoseconds(call.load_seconds));
   return j;

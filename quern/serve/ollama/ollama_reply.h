@@ -8,6 +8,8 @@
 
 namespace quern::serve {
 
+enum class OllamaForm { chat, generate };
+
 struct OllamaCall {
   std::string name;         // of the model, as the client wrote it
   double load_seconds = 0;  // until the model was there
@@ -16,7 +18,7 @@ struct OllamaCall {
 void ollama_chat(ServedModel& m, Exchange& e, const Json& body, const OllamaCall& call);
 void ollama_generate(ServedModel& m, Exchange& e, const Json& body, const OllamaCall& call);
 // The answer to a request that only loads or unloads.
-Json ollama_loaded_json(const Json& body, const OllamaCall& call, const std::string& reason);
+Json ollama_loaded_json(OllamaForm form, const OllamaCall& call, const std::string& reason);
 Json ollama_error_json(const ApiError& e);
 
 int64_t nanoseconds(double seconds);
