@@ -175,6 +175,22 @@ bool in_order(const Shape& shape, const Shape& strides) {
   return true;
 }
 
+// The wrapper's name that every tensor's name begins with, "" for none.
+std::string_view wrapper_prefix(const std::map<std::string, TorchFile::Entry>& entries) {
+  for (const std::string_view prefix : {"module.", "_orig_mod."})  // DistributedDataParallel, torch.compile
+    if (!entries.empty() && std::ranges::all_of(entries, [&](const auto& e) { return e.first.starts_with(prefix); }))
+      return prefix;
+  return "";
+}
+
+void strip_wrappers(std::map<std::string, TorchFile::Entry>& entries) {
+  for (std::string_view prefix; !(prefix = wrapper_prefix(entries)).empty();) {
+    std::map<std::string, TorchFile::Entry> bare;
+    for (auto& [name, e] : entries) bare.emplace(name.substr(prefix.size()), std::move(e));
+    entries = std::move(bare);
+  }
+}
+
 }  // namespace
 
 TorchFile::TorchFile(const std::filesystem::path& path) : path_(path) {
@@ -196,6 +212,7 @@ TorchFile::TorchFile(std::filesystem::path path, std::span<const std::byte> byte
       fail("{}: a name of printable characters is expected", what);
     if (!entries_.emplace(name, entry(object, items[i + 1], what)).second) fail("{}: listed twice", what);
   }
+  strip_wrappers(entries_);
 }
 
 Tensor TorchFile::tensor(const std::string& name) const {

@@ -2,7 +2,8 @@
 // before that. Files are memory-mapped as safetensors are: a tensor whose elements lie in order and aligned is a window
 // of the page cache. Views with offsets and strides, and tensors that share a storage, are followed; a view whose
 // elements are not in order is copied. The pickle inside is read as data (quern/tensor/pickle.h): nothing is executed.
-// The state dict is the object itself, or what it has under one of state_dict, model_state_dict, model and module.
+// The state dict is the object itself, or what it has under one of state_dict, model_state_dict, model and module. What
+// DistributedDataParallel and torch.compile put before every name ("module.", "_orig_mod.") is taken off.
 #pragma once
 #include <filesystem>
 #include <map>

@@ -38,6 +38,7 @@ TEST(TorchFile, EveryFormHoldsTheTensorsOfItsTwin) {
     expect_twin(TorchFile(kGoldens / name), "kinds.safetensors");
   }
   expect_twin(TorchFile(kGoldens / "wrapped.pt"), "wrapped.safetensors");
+  expect_twin(TorchFile(kGoldens / "parallel.bin"), "wrapped.safetensors");
   expect_twin(TorchFile(kGoldens / "f8.bin"), "f8.safetensors");
 }
 

@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "quern/serve/batch/batch_file.h"
 #include "quern/serve/http/multipart.h"
@@ -153,6 +156,64 @@ TEST_F(Batching, ClientsGoFirst) {
   eventually("more run", [&] { return model_->host->counts().running == serve::BatchRunner::kLines; });
   ok(post(("/v1/batches/" + id + "/cancel").c_str(), ""));
   ended(id);
+}
+
+TEST(Turn, ComesAfterAPauseThatGrowsWithTheLine) {
+  using Seconds = std::chrono::duration<double>;
+  const auto at = [start = serve::Turn::Clock::now()](double s) {
+    return start + std::chrono::duration_cast<serve::Turn::Clock::duration>(Seconds(s));
+  };
+  serve::Turn turn({.least_pause = 10, .pause_factor = 7});
+  EXPECT_FALSE(turn.due(at(9)));
+  EXPECT_TRUE(turn.due(at(11)));
+  turn.took(at(11), at(12));
+  EXPECT_FALSE(turn.due(at(21.5)));
+  EXPECT_TRUE(turn.due(at(22.5)));
+  turn.took(at(30), at(34));
+  EXPECT_FALSE(turn.due(at(61)));
+  EXPECT_TRUE(turn.due(at(62.5)));
+}
+
+// More clients than sequences, each with its next request at once: the queue is never empty, and the batch ends.
+TEST_F(Batching, HasItsTurnOnAFullServer) {
+  serve::AppOptions o;
+  o.sessions = folder_.string();
+  o.batch_turn = {.least_pause = 0.02, .pause_factor = 1};
+  start(o);
+  std::atomic<bool> enough = false;
+  std::vector<std::jthread> clients;
+  for (int i = 0; i < 12; ++i)
+    clients.emplace_back([&] {
+      while (!enough) post("/v1/completions", R"({"prompt": "b", "max_tokens": 300})");
+    });
+  eventually("requests wait", [&] { return model_->host->counts().waiting > 3; });
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += line(fmt::format("n{}", i), R"({"prompt": "a", "max_tokens": 3})");
+  const Json done = ended(id_of(create(id_of(upload(text)))));
+  EXPECT_GT(model_->host->counts().waiting, 0);
+  enough = true;
+  EXPECT_EQ(done.at("request_counts").dump(), R"({"total":5,"completed":5,"failed":0})");
+}
+
+// A queue of one: lines that the server refuses are not failed lines.
+TEST_F(Batching, TriesAgainWhatAFullServerRefuses) {
+  serve::AppOptions o;
+  o.sessions = folder_.string();
+  o.batch_turn = {.least_pause = 0.01, .pause_factor = 0};
+  start(o, {}, 1);
+  std::atomic<bool> enough = false;
+  std::atomic<int> refused_ones = 0;
+  std::vector<std::jthread> clients;
+  for (int i = 0; i < 8; ++i)
+    clients.emplace_back([&] {
+      while (!enough) refused_ones += post("/v1/completions", R"({"prompt": "b", "max_tokens": 50})").status == 429;
+    });
+  eventually("the server is full", [&] { return refused_ones > 5; });
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += line(fmt::format("n{}", i), R"({"prompt": "a", "max_tokens": 3})");
+  const Json done = ended(id_of(create(id_of(upload(text)))));
+  enough = true;
+  EXPECT_EQ(done.at("request_counts").dump(), R"({"total":5,"completed":5,"failed":0})");
 }
 
 TEST_F(Batching, RefusesWhatItCannotRun) {

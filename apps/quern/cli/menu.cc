@@ -2,6 +2,8 @@
 #include "apps/quern/cli/menu.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <vector>
 
 #include "apps/quern/cli/args.h"
@@ -9,6 +11,27 @@
 #include "quern/base/nearest.h"
 
 namespace quern::cli {
+namespace {
+
+// Verbs that people type for one another.
+constexpr std::array<std::array<std::string_view, 4>, 5> kAlike = {{
+    {"query", "search", "ask", "find"},
+    {"delete", "forget", "remove", "rm"},
+    {"index", "add", "import", "insert"},
+    {"sessions", "list", "ls", "history"},
+    {"show", "info", "stats", "cat"},
+}};
+
+std::string hint(std::string_view word, const std::vector<std::string>& names) {
+  if (std::string near = did_you_mean(word, names); !near.empty()) return near;
+  for (const auto& alike : kAlike)
+    if (std::ranges::find(alike, word) != alike.end())
+      for (const std::string_view other : alike)
+        if (std::ranges::find(names, other) != names.end()) return fmt::format("; did you mean '{}'?", other);
+  return "";
+}
+
+}  // namespace
 
 int choose(const char* path, const char* summary, std::span<const MenuItem> items, Words args) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
@@ -35,7 +58,7 @@ int choose(const char* path, const char* summary, std::span<const MenuItem> item
     if (args[0] == i.name) return i.run(args.subspan(1));
     names.emplace_back(i.name);
   }
-  const std::string near = did_you_mean(args[0], names);
+  const std::string near = hint(args[0], names);
   throw UsageError(near.empty() ? fmt::format("quern {}: unknown verb '{}', expected one of {}", path, args[0],
                                               fmt::join(names, ", "))
                                 : fmt::format("quern {}: unknown verb '{}'{}", path, args[0], near));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quern/base/error.h"
+#include "quern/base/nearest.h"
 
 namespace quern::cli {
 namespace {
@@ -89,6 +90,12 @@ fs::path hub_model(const std::string& name) {
   const std::string revision = at < name.size() ? name.substr(at + 1) : "main";
   const fs::path repository = repository_of(name.substr(0, at));
   std::error_code none;
+  const fs::path local = fs::path(name.substr(0, name.find('/')));
+  if (!fs::is_directory(repository, none) && fs::is_directory(local, none)) {
+    std::vector<std::string> there;
+    for (const fs::path& p : entries(local)) there.push_back((local / p.filename()).string());
+    if (const std::string near = did_you_mean(name, there); !near.empty()) fail("{}: does not exist{}", name, near);
+  }
   if (!fs::is_directory(repository, none))
     fail(
         "{}: neither a local folder nor a model in the Hugging Face cache: {} does not exist (HF_HUB_CACHE or "

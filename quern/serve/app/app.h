@@ -35,6 +35,7 @@ struct AppOptions {
   AdapterOptions adapters{};               // what may be loaded while it runs
   std::shared_ptr<mcp::Servers> mcp = {};  // whose tools chats may use; null: none
   std::string sessions{};                  // a folder for saved sessions and stored responses; empty: none
+  TurnRule batch_turn{};                   // while requests of clients wait
   std::string runs{};                      // a folder of training runs that clients may follow; empty: none
   bool slots_text = false;                 // /slots may show what is said to whom asks for it
   std::string otlp{};                      // a collector that takes traces over OTLP/HTTP; empty: none
@@ -156,7 +157,7 @@ class App {
   void batches(Exchange& e);
   void batch(Exchange& e);
   void post_batch_step(Exchange& e);
-  void serve_inside(Exchange& e);  // a request of the server's own: a line of a batch
+  void serve_inside(Exchange& e, bool in_turn);  // a request of the server's own: a line of a batch
   void cache(Exchange& e);
   void add_memory(Exchange& e);
   void search_memory(Exchange& e);

@@ -46,16 +46,19 @@ BatchRunner& App::batch_runner() {
   std::lock_guard lock(mutex_);
   if (!batches_) {
     const std::filesystem::path folder = o_.sessions.empty() ? "" : std::filesystem::path(o_.sessions) / "batch";
-    batches_ = std::make_unique<BatchRunner>(folder, BatchHooks{.serve = [this](Exchange& e) { serve_inside(e); },
-                                                                .clients_wait = [this] { return requests_wait(); },
-                                                                .clients_run = [this] { return running_ > 0; }});
+    batches_ = std::make_unique<BatchRunner>(
+        folder, BatchHooks{.serve = [this](Exchange& e, bool in_turn) { serve_inside(e, in_turn); },
+                           .clients_wait = [this] { return requests_wait(); },
+                           .clients_run = [this] { return running_ > 0; },
+                           .turn = o_.batch_turn});
   }
   return *batches_;
 }
 
-// Without keys, a log line and the limits of clients, which a batch has been let in by. Requests of clients go first.
-void App::serve_inside(Exchange& e) {
-  e.caller.user = "batch", e.caller.lowest_priority = kBatchPriority;
+// Without keys, a log line and the limits of clients, which a batch has been let in by. Requests of clients go first, but
+// for a line in its turn.
+void App::serve_inside(Exchange& e, bool in_turn) {
+  e.caller.user = "batch", e.caller.lowest_priority = in_turn ? 0 : kBatchPriority;
   e.caller.own_memory = !o_.keys_file.empty();  // whose batch it was is not kept
   try {
     for (const Route& r : kRoutes)

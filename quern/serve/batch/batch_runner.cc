@@ -45,8 +45,15 @@ bool BatchRunner::Batch::open() const {
   return s == "validating" || s == "in_progress" || s == "finalizing" || s == "cancelling";
 }
 
+size_t BatchRunner::Batch::take_line() {
+  if (again.empty()) return next++;
+  const size_t line = again.back();
+  again.pop_back();
+  return line;
+}
+
 BatchRunner::BatchRunner(const fs::path& folder, BatchHooks hooks)
-    : folder_(folder), files_(folder_.path() / "files"), hooks_(std::move(hooks)) {
+    : folder_(folder), files_(folder_.path() / "files"), hooks_(std::move(hooks)), turn_(hooks_.turn) {
   fs::create_directories(folder_.path() / "batches");
   fs::permissions(folder_.path() / "batches", fs::perms::owner_all);
   load();
@@ -207,8 +214,9 @@ BatchRunner::Shared BatchRunner::next_batch() {
   for (const Shared& b : batches_) {
     if (!b->open()) continue;
     if (!b->begun) begin(*b);
-    if (!b->cancelled && b->open() && unix_time() >= b->facts.at("expires_at").as_int()) b->next = b->lines.size();
-    const bool left = !b->cancelled && b->next < b->lines.size();
+    if (!b->cancelled && b->open() && unix_time() >= b->facts.at("expires_at").as_int())
+      b->next = b->lines.size(), b->again.clear();
+    const bool left = !b->cancelled && b->has_line();
     if (!left && b->running == 0) settle(*b);
     if (left && b->open()) return b;
   }
@@ -245,7 +253,8 @@ void BatchRunner::finish(Batch& b, const char* status) {
   b.lines.clear();
 }
 
-void BatchRunner::run_line(const Shared& b, size_t line, std::unique_lock<std::mutex>& lock) {
+void BatchRunner::run_line(const Shared& b, bool in_turn, std::unique_lock<std::mutex>& lock) {
+  const size_t line = b->take_line();
   const BatchLine request = b->lines[line];
   HttpRequest r;
   r.method = "POST", r.path = r.target = b->facts.at("endpoint").as_string(), r.body = request.body.dump();
@@ -255,7 +264,7 @@ void BatchRunner::run_line(const Shared& b, size_t line, std::unique_lock<std::m
   lock.unlock();
   std::string trouble;
   try {
-    hooks_.serve(e);
+    hooks_.serve(e, in_turn);
   } catch (const std::exception& x) {
     trouble = x.what();
   }
@@ -263,6 +272,7 @@ void BatchRunner::run_line(const Shared& b, size_t line, std::unique_lock<std::m
   b->exchanges.erase(&e), --b->running;
   if (e.gone()) return;  // cancelled: it is run again, if at all
   const int status = e.status() == 0 ? 500 : e.status();
+  if (status == 429) return b->again.push_back(line);
   append(*b, status == 200 ? kResults : kErrors,
          result_line(request, status, e.id, trouble.empty() ? e.body() : trouble));
   count(*b, status == 200 ? "completed" : "failed");
@@ -279,14 +289,16 @@ void BatchRunner::work(const std::stop_token& stop, int worker) {
         continue;
       }
       lock.unlock();
-      const bool wait = hooks_.clients_wait() || (worker > 0 && hooks_.clients_run());
+      const bool asked = hooks_.clients_run(), queued = hooks_.clients_wait(), first = worker == 0;
       lock.lock();
-      if (wait) {
+      const Turn::Clock::time_point from = Turn::Clock::now();
+      if (queued ? !first || !turn_.due(from) : asked && !first) {
         changed_.wait_for(lock, stop, kPause, [] { return false; });
         continue;
       }
-      if (b->cancelled || stopping_ || b->next >= b->lines.size()) continue;
-      run_line(b, b->next++, lock);
+      if (b->cancelled || stopping_ || !b->has_line()) continue;
+      run_line(b, first, lock);
+      if (first) turn_.took(from, Turn::Clock::now());
     } catch (const std::exception& e) {  // the disk, or memory: tried again
       fmt::print(stderr, "batches: {}\n", e.what());
       if (!lock.owns_lock()) lock.lock();

@@ -1,7 +1,7 @@
 // The Batch API: requests of an input file, run after and next to what clients ask directly, their answers in an output
 // file. A batch continues where it was when the server starts again with the same folder.
-//   Priority: one line runs at a time while clients are served, and none begins while their requests wait; kLines run at
-//   once while nobody else asks.
+//   Priority: kLines run at once while nobody else asks, and one at a time while clients are served. While their requests
+//   wait, a line begins in its turn only (turn.h), so that a batch ends on a server that is always full, too.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -16,14 +16,17 @@
 
 #include "quern/serve/batch/batch_file.h"
 #include "quern/serve/batch/file_store.h"
+#include "quern/serve/batch/turn.h"
 #include "quern/serve/http/memory_exchange.h"
 
 namespace quern::serve {
 
 struct BatchHooks {
-  std::function<void(Exchange&)> serve;  // answers a request, errors included
-  std::function<bool()> clients_wait;    // requests of clients are in a queue
-  std::function<bool()> clients_run;     // or are being served
+  // Answers a request, errors included; in its turn, with the priority of a client's.
+  std::function<void(Exchange&, bool in_turn)> serve;
+  std::function<bool()> clients_wait;  // requests of clients are in a queue
+  std::function<bool()> clients_run;   // or are being served
+  TurnRule turn = {};
 };
 
 class BatchRunner {
@@ -43,13 +46,16 @@ class BatchRunner {
   struct Batch {
     Json facts;  // the object of the API
     std::vector<BatchLine> lines = {};
-    size_t next = 0;  // of the lines, to be run
-    int running = 0;  // lines
+    size_t next = 0;                 // of the lines, to be run
+    std::vector<size_t> again = {};  // lines that a full server refused
+    int running = 0;                 // lines
     bool begun = false, cancelled = false;
     std::set<MemoryExchange*> exchanges = {};
     std::string id() const { return facts.at("id").as_string(); }
     std::string status() const { return facts.at("status").as_string(); }
     bool open() const;
+    bool has_line() const { return !again.empty() || next < lines.size(); }
+    size_t take_line();
   };
   using Shared = std::shared_ptr<Batch>;
 
@@ -57,7 +63,7 @@ class BatchRunner {
   void work(const std::stop_token& stop, int worker);
   Shared next_batch();   // that has something to do; under the lock
   void begin(Batch& b);  // reads the input; under the lock
-  void run_line(const Shared& b, size_t line, std::unique_lock<std::mutex>& lock);
+  void run_line(const Shared& b, bool in_turn, std::unique_lock<std::mutex>& lock);
   void settle(Batch& b);                      // when nothing of it runs any more
   void finish(Batch& b, const char* status);  // its files
   void set_status(Batch& b, const char* status) const;
@@ -73,6 +79,7 @@ class BatchRunner {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::list<Shared> batches_;  // the oldest first
+  Turn turn_;                  // of the first worker
   bool stopping_ = false;
   std::vector<std::jthread> workers_;
 };

@@ -93,7 +93,7 @@ class OpenExchange final : public Exchange {
       : connection_(std::move(c)), request_(std::move(r)), stopping_(stopping), write_seconds_(write_seconds) {}
   const HttpRequest& request() const override { return request_; }
   void below(std::string_view prefix) override { request_.path.erase(0, prefix.size()); }
-  bool gone() const override { return connection_->gone || stopping_; }
+  bool gone() const override { return !delivered_ && (connection_->gone || stopping_); }
   void when_gone(std::function<void()> then) override { connection_->when_gone(std::move(then)); }
   void header(std::string name, std::string value) override {
     headers_.emplace_back(std::move(name), std::move(value));
@@ -104,7 +104,7 @@ class OpenExchange final : public Exchange {
     if (!content_type.empty()) headers_.emplace_back("content-type", content_type);
     std::string all = http_head(status, headers_, static_cast<int64_t>(body.size()), KeepAlive{request_.keep_alive});
     if (request_.method != "HEAD" && status != 204) all += body;
-    send_all(*connection_, all, write_seconds_);
+    delivered_ = send_all(*connection_, all, write_seconds_);
   }
   void begin(int status, std::string_view content_type) override {
     QUERN_CHECK(status_ == 0, "a second answer ({}) after {}", status, status_);
@@ -117,7 +117,7 @@ class OpenExchange final : public Exchange {
   }
   void end() override {
     ended_ = true;
-    send_all(*connection_, http_chunk({}), write_seconds_);
+    delivered_ = send_all(*connection_, http_chunk({}), write_seconds_);
   }
   int status() const override { return status_; }
   bool reusable() const { return ended_ && request_.keep_alive && !connection_->gone; }
@@ -129,7 +129,7 @@ class OpenExchange final : public Exchange {
   double write_seconds_;
   HttpHeaders headers_;
   int status_ = 0;
-  bool ended_ = false;
+  bool ended_ = false, delivered_ = false;  // delivered: all of it went to the socket
 };
 
 }  // namespace

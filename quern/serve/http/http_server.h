@@ -19,7 +19,7 @@ class Exchange {  // one request and its answer; used by one worker
   virtual ~Exchange() = default;
   virtual const HttpRequest& request() const = 0;
   virtual void below(std::string_view prefix) = 0;  // the path begins with it; from now on without
-  virtual bool gone() const = 0;                    // the client has hung up, or the server stops
+  virtual bool gone() const = 0;  // the client has hung up, or the server stops, before the whole answer was sent
   // Once, on any thread, perhaps at once, and with nothing of this Exchange called from it. {}: no more.
   virtual void when_gone(std::function<void()> then) = 0;
   virtual void header(std::string name, std::string value) = 0;  // before the answer begins

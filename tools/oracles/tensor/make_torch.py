@@ -7,6 +7,7 @@ kinds.*       every element type, views with offsets and strides, shared storage
               today (.bin), that before PyTorch 1.6 (-old.bin), protocol 4 (.pt); kinds.safetensors holds the values
 f8.*          a storage of bytes with an element type, which PyTorch cannot read back from the old form
 wrapped.*     a training checkpoint with its state dict under "state_dict"
+parallel.bin  the same layer's, compiled and inside DataParallel, whose names are longer for it
 model/        a llama of one layer whose embedding and head share a storage: one file, two shards, and safetensors
 adapter/      a PEFT adapter as adapter_model.bin, of tests/goldens/adapters/qwen2
 hostile/      files that no reader may execute
@@ -117,6 +118,7 @@ def main():
     torch.save({"epoch": 3, "loss": 0.5, "name": "run", "optimizer": optimizer.state_dict(),
                 "state_dict": layer.state_dict()}, OUT / "wrapped.pt")
     save_file(layer.state_dict(), OUT / "wrapped.safetensors")
+    torch.save(torch.nn.DataParallel(torch.compile(layer)).state_dict(), OUT / "parallel.bin")
     model()
     adapter = OUT / "adapter"
     adapter.mkdir()
