@@ -5,6 +5,10 @@
 #include "quern/nn/expert_routes.h"
 #include "quern/nn/module.h"
 
+namespace quern::comm {
+class Communicator;  // comm/communicator.h
+}
+
 namespace quern::ffn {
 
 struct DepthCarry {
@@ -15,6 +19,10 @@ struct DepthCarry {
 class Ffn : public nn::Module {
  public:
   virtual grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) = 0;
+  // Experts per token, 0 without any: the slots of this layer in recorded routes.
+  virtual int64_t routed() const { return 0; }
+  // The experts are shared by the ranks of `group` from now on (moe/moe_ffn.h); null: every rank computes alone.
+  virtual void share(comm::Communicator* /*group*/) {}
 };
 
 }  // namespace quern::ffn

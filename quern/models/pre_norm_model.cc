@@ -13,14 +13,23 @@ PreNormModel::PreNormModel(const PreNormShape& shape)
       head_(shape.vocab_size, shape.width, OutputMatrix{shape.tied}),
       norm_({shape.width}, grad::Init::constant(1)) {}
 
-void PreNormModel::add_block(std::unique_ptr<mixers::Mixer> mixer, const ffn::DenseConfig& ffn) {
-  blocks_.push_back(std::make_unique<Block>(shape_.width, std::move(mixer), ffn));
+void PreNormModel::add_block(Part<mixers::Mixer> mixer, Part<ffn::Ffn> ffn) {
+  auto b = std::make_unique<Block>();
+  if (mixer.layer) b->norm1 = grad::Parameter({shape_.width}, grad::Init::constant(1)), b->site = n_sites_++;
+  if (ffn.layer) {
+    b->norm2 = grad::Parameter({shape_.width}, grad::Init::constant(1));
+    b->slots = n_slots_;
+    n_slots_ += ffn.layer->routed();
+  }
+  b->mixer = std::move(mixer), b->ffn = std::move(ffn);
+  blocks_.push_back(std::move(b));
 }
 
 std::vector<mixers::StateSite> PreNormModel::sites(DType kv) const {
   std::vector<mixers::StateSite> s;
   for (size_t k = 0; k < blocks_.size(); ++k)
-    s.push_back({static_cast<int>(k), 0, blocks_[k]->mixer->state_spec(kv)});
+    if (const Block& b = *blocks_[k]; b.mixer.layer)
+      s.push_back({static_cast<int>(k), 0, b.mixer.layer->state_spec(kv)});
   return s;
 }
 
@@ -29,35 +38,57 @@ void PreNormModel::visit(const std::string& prefix, const nn::ParameterVisitor& 
   for (size_t k = 0; k < blocks_.size(); ++k) {
     Block& b = *blocks_[k];
     const std::string p = fmt::format("{}model.layers.{}.", prefix, k);
-    v(p + "input_layernorm.weight", b.norm1);
-    b.mixer->visit(fmt::format("{}{}.", p, shape_.mixer), v);
-    v(fmt::format("{}{}.weight", p, shape_.mixer_norm), b.norm2);
-    b.ffn.visit(p + "mlp.", v);
+    if (b.mixer.layer) {
+      v(fmt::format("{}{}.weight", p, shape_.mixer_norm), b.norm1);
+      b.mixer.layer->visit(fmt::format("{}{}.", p, b.mixer.name), v);
+    }
+    if (b.ffn.layer) {
+      v(fmt::format("{}{}.weight", p, shape_.ffn_norm), b.norm2);
+      b.ffn.layer->visit(b.ffn.name.empty() ? p : fmt::format("{}{}.", p, b.ffn.name), v);
+    }
   }
-  v(prefix + "model.norm.weight", norm_);
+  v(fmt::format("{}model.{}.weight", prefix, shape_.final_norm), norm_);
 }
 
 void PreNormModel::pack(const nn::WeightPrepacking& t) {
   head_.pack(t);
   for (auto& b : blocks_) {
-    b->mixer->pack(t);
-    b->ffn.pack(t);
+    if (b->mixer.layer) b->mixer.layer->pack(t);
+    if (b->ffn.layer) b->ffn.layer->pack(t);
   }
 }
 
+bool PreNormModel::share_experts(comm::Communicator* group) {
+  for (auto& b : blocks_)
+    if (b->ffn.layer) b->ffn.layer->share(group);
+  return n_slots_ > 0;
+}
+
+grad::Var PreNormModel::scaled(grad::Tape& tape, const grad::Var& x, double factor) {
+  return factor == 1 ? x : nn::scale(tape, x, factor);
+}
+
+grad::Var PreNormModel::forward(grad::Tape& t, Block& b, const grad::Var& in_TD, const mixers::Batch& batch) {
+  grad::Var r_TD = in_TD;
+  auto add = [&](const grad::Var& y_TD) { r_TD = nn::add(t, r_TD, scaled(t, y_TD, shape_.residual_scale)); };
+  if (b.mixer.layer) add(b.mixer.layer->forward(t, nn::rms_norm(t, r_TD, b.norm1, shape_.eps), batch, b.site));
+  if (b.ffn.layer) {
+    ffn::DepthCarry carry{.router_state = {}, .routes = {batch.record_routes, batch.replay_routes, b.slots}};
+    add(b.ffn.layer->forward(t, nn::rms_norm(t, r_TD, b.norm2, shape_.eps), carry));
+  }
+  return r_TD;
+}
+
 grad::Var PreNormModel::hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) {
-  grad::Var r_TD = head_.embed(tape, ids);
+  grad::Var r_TD = scaled(tape, head_.embed(tape, ids), shape_.embedding_scale);
   auto shared = mixers::batch_for(tape, batch);
-  for (size_t k = 0; k < blocks_.size(); ++k)
-    r_TD = tape.layer({r_TD},
-                      [this, k, shared](grad::Tape& t, const std::vector<grad::Var>& in) -> std::vector<grad::Var> {
-                        Block& b = *blocks_[k];
-                        grad::Var h_TD = nn::rms_norm(t, in[0], b.norm1, shape_.eps);
-                        grad::Var r_TD = nn::add(t, in[0], b.mixer->forward(t, h_TD, *shared, static_cast<int>(k)));
-                        h_TD = nn::rms_norm(t, r_TD, b.norm2, shape_.eps);
-                        ffn::DepthCarry none;
-                        return {nn::add(t, r_TD, b.ffn.forward(t, h_TD, none))};
-                      })[0];
+  if (batch.record_routes && n_slots_ > 0) batch.record_routes->start(batch.tokens(), n_slots_);
+  for (auto& block : blocks_)
+    r_TD = tape.layer(
+        {r_TD},
+        [this, b = block.get(), shared](grad::Tape& t, const std::vector<grad::Var>& in) -> std::vector<grad::Var> {
+          return {forward(t, *b, in[0], *shared)};
+        })[0];
   batch.advance_states();
   return nn::rms_norm(tape, r_TD, norm_, shape_.eps);
 }

@@ -35,7 +35,7 @@ TEST_P(OverrideRotaryBase, ChangesTheLogits) {
 
 INSTANTIATE_TEST_SUITE_P(All, OverrideRotaryBase,
                          testing::Values("llama-gqa", "llama-yarn", "qwen2-bias", "zamba2-2block-rope", "zaya-2-4x1",
-                                         "zaya-5-sliding"),
+                                         "zaya-5-sliding", "granite-h-moe", "bamba"),
                          [](const auto& i) {
                            std::string s = i.param;
                            std::replace(s.begin(), s.end(), '-', '_');
@@ -62,6 +62,10 @@ TEST(ConfigOverrides, WithoutEffectAreRefused) {
             std::string::npos);
   EXPECT_NE(refused(R"({"model_type": "zamba"})", R"({"rope_theta": 5.0})").find("does not read it"),
             std::string::npos);
+  EXPECT_NE(
+      refused(R"({"model_type": "granitemoehybrid", "position_embedding_type": "nope"})", R"({"rope_theta": 5.0})")
+          .find("does not read it"),
+      std::string::npos);
   EXPECT_NE(
       refused(R"({"model_type": "zamba2", "n_mamba_heads": 80})", R"({"rope_theta": 5.0})").find("use_mem_rope"),
       std::string::npos);

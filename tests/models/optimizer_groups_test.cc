@@ -29,7 +29,7 @@ void learn(models::Model& model, const Golden& g, optim::OptimizerGroups& optimi
 // What decides is what a parameter is, not its rank: convolutions, A_log, D and temperatures have two and three
 // dimensions in places.
 TEST(OptimizerGroups, DecayFollowsTheKind) {
-  for (const char* golden : {"zaya-2-4x2", "zamba-6", "zamba2-2block-adapters", "llama-gqa"}) {
+  for (const char* golden : {"zaya-2-4x2", "zamba-6", "zamba2-2block-adapters", "llama-gqa", "granite-h-moe"}) {
     auto model = model_of(golden);
     int matrices = 0, balances = 0;
     model->visit("", [&](const std::string& name, grad::Parameter& p) {

@@ -46,7 +46,7 @@ TEST_P(ParameterOrder, ValuesMayComeWhenTheyAreAskedFor) {
 INSTANTIATE_TEST_SUITE_P(Families, ParameterOrder,
                          testing::Values("zaya-2-4x2", "zaya-5-4x2", "zaya-5-sliding", "zaya-2-bias", "llama-gqa",
                                          "mistral-window", "qwen2-bias", "zamba-6", "zamba2-1block",
-                                         "zamba2-2block-adapters", "zamba2-2block-rope"));
+                                         "zamba2-2block-adapters", "zamba2-2block-rope", "granite-h-moe", "bamba"));
 
 TEST(ParameterOrderOfAHybrid, IsKeptByEveryMixer) {
   const auto model =

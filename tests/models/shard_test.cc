@@ -97,7 +97,7 @@ TEST_P(ShardsOn, EveryRowIsOnOneRank) {
 
 INSTANTIATE_TEST_SUITE_P(Goldens, ShardsOn,
                          testing::Values("llama-gqa", "mistral-window", "zamba2-2block-rope", "zaya-5-4x2",
-                                         "zaya-5-sliding"),
+                                         "zaya-5-sliding", "granite-h-moe"),
                          [](const auto& i) {
                            std::string s = i.param;
                            std::replace(s.begin(), s.end(), '-', '_');

@@ -6,17 +6,22 @@
 
 namespace quern::ffn {
 
-DenseFfn::DenseFfn(DenseConfig c)
+DenseFfn::DenseFfn(DenseConfig c, DenseNames names)
     : c_(c),
-      in_(std::vector<nn::Linear>(c.gated ? 2 : 1, nn::Linear(c.hidden, c.width, nn::Bias{c.bias}))),
+      names_(names),
+      parts_(c.gated && names.gate ? 2 : 1),
+      in_(std::vector<nn::Linear>(
+          static_cast<size_t>(parts_),
+          nn::Linear(c.gated && !names.gate ? 2 * c.hidden : c.hidden, c.width, nn::Bias{c.bias}))),
       down_(c.width, c.hidden, nn::Bias{c.bias}) {
   if (c.width < 1 || c.hidden < 1) fail("dense: width {} and hidden {} must be 1 or more", c.width, c.hidden);
+  if (c.gated && !names.gate) in_.part(0).weight.fused = 2;
 }
 
 void DenseFfn::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
-  if (c_.gated) in_.part(0).visit(prefix + "gate_proj", v);
-  in_.part(c_.gated ? 1 : 0).visit(prefix + "up_proj", v);
-  down_.visit(prefix + "down_proj", v);
+  if (parts_ == 2) in_.part(0).visit(prefix + names_.gate, v);
+  in_.part(parts_ == 2 ? 1 : 0).visit(prefix + names_.up, v);
+  down_.visit(prefix + names_.down, v);
 }
 
 void DenseFfn::pack(const nn::WeightPrepacking& t) {
@@ -25,7 +30,7 @@ void DenseFfn::pack(const nn::WeightPrepacking& t) {
 }
 
 grad::Var DenseFfn::forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry&) {
-  grad::Var in = in_.forward(tape, x_TD, {c_.gated ? 2 : 1})[0];
+  grad::Var in = in_.forward(tape, x_TD, {parts_})[0];
   return nn::linear(tape, c_.gated ? nn::gated(tape, c_.act, in) : nn::activate(tape, c_.act, in), down_);
 }
 

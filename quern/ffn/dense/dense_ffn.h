@@ -20,16 +20,23 @@ struct DenseConfig {
   }
 };
 
+// Names in a checkpoint. Without a name of its own the gate lies above `up`, in one matrix [gate ‖ up].
+struct DenseNames {
+  const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
+};
+
 class DenseFfn : public Ffn {
  public:
-  explicit DenseFfn(DenseConfig config);
-  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;  // gate_proj, up_proj, down_proj
+  explicit DenseFfn(DenseConfig config, DenseNames names = {});
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
   void pack(const nn::WeightPrepacking& t) override;
   grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) override;
 
  private:
   DenseConfig c_;
-  nn::LinearGroup in_;  // gate and up, or up alone
+  DenseNames names_;
+  int parts_;           // of in_
+  nn::LinearGroup in_;  // gate and up, or one matrix
   nn::Linear down_;
 };
 

@@ -17,11 +17,12 @@ MoeFfn::MoeFfn(ZayaRouterConfig r, int64_t hidden)
   skip_identity_ = r.skip == ZayaRouterConfig::Skip::identity;
 }
 
-MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts)
+MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts, MoeNames names)
     : n_experts_(n_experts),
       router_(std::move(router)),
       gate_up_({n_experts, 2 * hidden, width}, grad::Init::normal()),
-      down_({n_experts, width, hidden}, grad::Init::normal()) {
+      down_({n_experts, width, hidden}, grad::Init::normal()),
+      names_(names) {
   if (width < 1 || hidden < 1 || n_experts < 1)
     fail("moe: width {}, hidden {} and n_experts {} must be 1 or more", width, hidden, n_experts);
   gate_up_.matrix = down_.matrix = true;
@@ -30,10 +31,10 @@ MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, in
 }
 
 void MoeFfn::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
-  router_->visit(prefix + "gate.", v);
-  name_ = prefix + "experts.";
-  v(name_ + "gate_up_proj", gate_up_);
-  v(name_ + "down_proj", down_);
+  prefix_ = prefix;
+  router_->visit(prefix + names_.router, v);
+  v(prefix + names_.gate_up, gate_up_);
+  v(prefix + names_.down, down_);
 }
 
 void MoeFfn::pack(const nn::WeightPrepacking& t) {
@@ -41,13 +42,13 @@ void MoeFfn::pack(const nn::WeightPrepacking& t) {
   auto pack_each = [&](const char* name, grad::Parameter& p, std::vector<kernels::PrepackedWeight>& out) {
     out.clear();
     for (int64_t e = 0; e < n_experts_; ++e)
-      out.push_back(t.matrix(fmt::format("{}{}.{}", name_, name, e), p.shape[1], p.shape[2], [&] {
+      out.push_back(t.matrix(fmt::format("{}{}.{}", prefix_, name, e), p.shape[1], p.shape[2], [&] {
         return p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]});
       }));
     p.value = Tensor();
   };
-  pack_each("gate_up_proj", gate_up_, packed_gate_up_);
-  pack_each("down_proj", down_, packed_down_);
+  pack_each(names_.gate_up, gate_up_, packed_gate_up_);
+  pack_each(names_.down, down_, packed_down_);
   router_->pack(t);
 }
 

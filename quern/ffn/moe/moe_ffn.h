@@ -35,19 +35,24 @@ struct MoeConfig {
   }
 };
 
+// Names in a checkpoint, behind the layer's own prefix.
+struct MoeNames {
+  const char *router = "gate.", *gate_up = "experts.gate_up_proj", *down = "experts.down_proj";
+};
+
 class MoeFfn : public Ffn {
  public:
   MoeFfn(ZayaRouterConfig router, int64_t hidden);
-  MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts);
-  void visit(const std::string& prefix,
-             const nn::ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
+  MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts, MoeNames names = {});
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
   void pack(const nn::WeightPrepacking& t) override;
   grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) override;
+  int64_t routed() const override { return router_->experts_per_token(); }
 
   // From now on rank r of the group computes the r-th even cut of the experts for the tokens of all its ranks
   // (exchange.h); null: every rank its own tokens again. Weights stay whole everywhere; gradients of an expert arise
   // on the rank that has it, zeros elsewhere.
-  void share(comm::Communicator* group);
+  void share(comm::Communicator* group) override;
 
   // Tokens per class in the last forward, the skip class last.
   const std::vector<int64_t>& last_counts() const { return counts_; }
@@ -68,7 +73,8 @@ class MoeFfn : public Ffn {
   std::unique_ptr<Router> router_;
   grad::Parameter gate_up_, down_;  // [E, 2F, D], [E, D, F]
   comm::Communicator* group_ = nullptr;
-  std::string name_;  // of the experts, as visited last
+  MoeNames names_;
+  std::string prefix_;  // as visited last
   std::vector<kernels::PrepackedWeight> packed_gate_up_, packed_down_;
   std::vector<int64_t> counts_;
 };

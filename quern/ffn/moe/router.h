@@ -28,6 +28,7 @@ class Router
   virtual Routing route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) = 0;
   // Tokens each class got in a training forward, the skip class last.
   virtual void note_load(std::span<const int64_t>) {}
+  virtual int64_t experts_per_token() const { return 1; }
 };
 
 struct ZayaRouterConfig {
@@ -63,6 +64,7 @@ class LinearRouter : public Router {
   void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
   void pack(const nn::WeightPrepacking& t) override;
   Routing route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) override;
+  int64_t experts_per_token() const override { return k_; }
 
  private:
   int64_t k_;

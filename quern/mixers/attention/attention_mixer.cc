@@ -48,7 +48,8 @@ grad::Var AttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const
       .positions = batch.positions, .inv_freq = inv_freq_, .magnitude = c_.rope.magnitude, .stretch = stretch};
   q_THd = nn::rope(tape, q_THd, angles, c_.rope.pairing);
   k_THd = nn::rope(tape, k_THd, angles, c_.rope.pairing);
-  AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
+  AttendOptions o{
+      .scale = c_.scale.value_or(1 / std::sqrt(static_cast<double>(d))), .window = c_.window, .bf16_math = bf16_};
   return nn::linear(tape,
                     nn::reshape(tape, attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
                                 {T, c_.n_head * d}),

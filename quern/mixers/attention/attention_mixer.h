@@ -1,8 +1,10 @@
 // Softmax attention: MHA, GQA and MQA by the number of key/value heads; rotary positions; optional sliding window,
 // projection biases and per-head RMS norm of queries and keys (Qwen3).
-//   q = x·Wqᵀ, k = x·Wkᵀ, v = x·Wvᵀ;  o = softmax(q·kᵀ/√d)·v;  y = o·Woᵀ
+//   q = x·Wqᵀ, k = x·Wkᵀ, v = x·Wvᵀ;  o = softmax(scale·q·kᵀ)·v;  y = o·Woᵀ;  scale 1/√d unless another is given
 // Cost per token: (2·Hq + 2·Hkv)·d·D multiply-adds for the projections and 2·Hq·d per key seen.
 #pragma once
+#include <optional>
+
 #include "quern/mixers/ranks/attend.h"
 #include "quern/nn/linear.h"
 
@@ -13,6 +15,7 @@ struct AttentionConfig {
   int64_t rotary_dims = 0;  // 0 = no positions
   RopeConfig rope;
   int64_t window = 0;
+  std::optional<double> scale;
   bool qkv_bias = false, o_bias = false, qk_norm = false;
   double qk_norm_eps = 1e-6;
   template <class V>
@@ -24,6 +27,7 @@ struct AttentionConfig {
     v("rotary_dims", rotary_dims, "dimensions of a head with rotary position embedding; 0 is none");
     v("rope_theta", rope.theta, "base of the rotary frequencies");
     v("window", window, "keys a query attends to, itself included; 0 is all");
+    v("scale", scale, "factor of the scores (1/√head_dim if absent)");
     v("qkv_bias", qkv_bias, "biases of the q, k, v projections");
     v("o_bias", o_bias, "bias of the output projection");
     v("qk_norm", qk_norm, "RMS norm of each query and key head");

@@ -1,5 +1,7 @@
 #include "quern/models/hybrid/hybrid_model.h"
 
+#include "quern/ffn/dense/dense_ffn.h"
+
 namespace quern::models {
 namespace {
 
@@ -15,12 +17,13 @@ ffn::DenseConfig ffn_config(const HybridConfig& c) {
 }  // namespace
 
 HybridModel::HybridModel(HybridConfig config, const nn::Registry& registry)
-    : PreNormModel({config.vocab_size, config.hidden_size, config.tie_word_embeddings, config.rms_norm_eps, "mixer",
+    : PreNormModel({config.vocab_size, config.hidden_size, config.tie_word_embeddings, config.rms_norm_eps,
                     "post_mixer_layernorm"}),
       config_(std::move(config)) {
   for (const std::string& name : config_.layers) {
     const HybridConfig::Named m = config_.mixer(name);
-    add_block(registry.mixers.make(m.type, m.fields), ffn_config(config_));
+    add_block({"mixer", registry.mixers.make(m.type, m.fields)},
+              {"mlp", std::make_unique<ffn::DenseFfn>(ffn_config(config_))});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "quern/models/llama/llama_model.h"
 
+#include "quern/ffn/dense/dense_ffn.h"
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/nn/registry.h"
 
@@ -34,12 +35,12 @@ ffn::DenseConfig ffn_config(const LlamaConfig& c) {
 }  // namespace
 
 LlamaModel::LlamaModel(LlamaConfig config)
-    : PreNormModel({config.vocab_size, config.hidden_size, config.tie_word_embeddings, config.rms_norm_eps,
-                    "self_attn", "post_attention_layernorm"}),
+    : PreNormModel({config.vocab_size, config.hidden_size, config.tie_word_embeddings, config.rms_norm_eps}),
       config_(std::move(config)),
       context_(config_.rope().context) {
   for (int64_t k = 0; k < config_.num_hidden_layers; ++k)
-    add_block(std::make_unique<mixers::AttentionMixer>(attention_config(config_, k)), ffn_config(config_));
+    add_block({"self_attn", std::make_unique<mixers::AttentionMixer>(attention_config(config_, k))},
+              {"mlp", std::make_unique<ffn::DenseFfn>(ffn_config(config_))});
 }
 
 bool LlamaModel::ignorable(const std::string& t) const {

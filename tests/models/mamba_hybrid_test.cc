@@ -1,0 +1,102 @@
+// Granite-4 hybrids and Bamba: names of other layouts, bounds of the time step, experts over ranks, and mistakes in
+// config.json. Logits and gradients are in parity_test.cc (tools/oracles/models/make_mamba_hybrids.py).
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "quern/base/mmap.h"
+#include "quern/base/test_message.h"
+#include "quern/comm/in_process.h"
+#include "quern/infer/cache/session.h"
+#include "quern/models/mamba_hybrid/granite_model.h"
+#include "tests/models/golden.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+void expect_equal(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i)) << i;
+}
+
+TEST(GraniteNames, ThoseOfTransformersWhileItRunsAreReadToo) {
+  Golden g("granite-h-moe");
+  const fs::path folder = fs::temp_directory_path() / fmt::format("quern_granite_{}", ::getpid());
+  fs::create_directories(folder);
+  const SafetensorsFile file(g.folder / "model.safetensors");
+  auto model = load_golden(g, DType::f32, false);
+  NamedTensors tensors;
+  int64_t renamed = 0;
+  for (const auto& [name, e] : file.entries()) {
+    const std::vector<std::string> other = model->other_names(name);
+    renamed += static_cast<int64_t>(other.size());
+    tensors.emplace_back(other.empty() ? name : other[0], file.tensor(name));
+  }
+  EXPECT_EQ(renamed, 3 * 3);
+  save_safetensors(folder / "model.safetensors", tensors);
+  Json config = Json::read(g.folder / "config.json");
+  config.set("layers_block_type", *config.find("layer_types"));  // as old files call it
+  config.erase("layer_types");
+  write_file(folder / "config.json", config.dump());
+  auto again = models::load_model(nn::builtin_registry(), folder, {.pack = false});
+  fs::remove_all(folder);
+  const auto ids = std::span(g.tokens).first(32);
+  expect_equal(infer::all_logits(*again, ids), infer::all_logits(*model, ids));
+}
+
+TEST(GraniteExperts, AreSharedByRanks) {
+  Golden g("granite-h-moe");
+  const auto ids = std::span(g.tokens).first(48);
+  const Tensor want = infer::all_logits(*load_golden(g, DType::f32, true), ids);
+  EXPECT_FALSE(load_golden(Golden("granite-h"), DType::f32, true)->share_experts(nullptr));
+  comm::run_ranks(2, [&](comm::Communicator& c) {
+    auto model = load_golden(g, DType::f32, true);
+    EXPECT_TRUE(model->share_experts(&c));
+    EXPECT_LE(relative_error(infer::all_logits(*model, ids), want), 1e-5);
+  });
+}
+
+class GraniteConfigs : public testing::Test {
+ protected:
+  static models::GraniteConfig with(const char* changes) {
+    Json c = Json::parse(R"({"model_type": "granitemoehybrid", "num_hidden_layers": 2, "hidden_size": 64})");
+    const Json more = Json::parse(changes);
+    for (const auto& [key, value] : more.as_object("changes")) c.set(key, value);
+    return models::GraniteConfig::from_hf(c);
+  }
+  static std::string message(const char* changes) {
+    return message_of([&] { with(changes); });
+  }
+};
+
+TEST_F(GraniteConfigs, TimeStepsMayBeBounded) {
+  auto bounds = [](const char* c) { return with(c).mixer(); };
+  EXPECT_EQ(bounds(R"({"mamba_n_heads": 8})").dt_max, std::nullopt);
+  EXPECT_EQ(bounds(R"({"mamba_n_heads": 8, "time_step_limit": [0.0, {"__float__": "Infinity"}]})").dt_max,
+            std::nullopt);
+  const mixers::Mamba2Config both = bounds(R"({"mamba_n_heads": 8, "time_step_limit": [0.01, 0.5]})");
+  EXPECT_EQ(both.dt_min, 0.01);
+  EXPECT_EQ(both.dt_max, 0.5);
+}
+
+TEST_F(GraniteConfigs, MistakesAreNamed) {
+  auto has = [](const char* changes, const char* part) {
+    const std::string m = message(changes);
+    EXPECT_NE(m.find(part), std::string::npos) << part << " | " << m;
+  };
+  has(R"({"mamba_n_heads": 7})", "mamba_n_heads: 7 does not divide the 128 inner channels");
+  has(R"({"mamba_n_heads": 8, "mamba_d_head": 32})", "mamba_d_head: 32, expected 16");
+  has(R"({"mamba_n_heads": 8, "layer_types": ["mamba"]})", "layer_types: 1 entries for 2 layers");
+  has(R"({"mamba_n_heads": 8, "layer_types": ["mamba", "conv"]})", "layer_types: 'conv'");
+  has(R"({"mamba_n_heads": 8, "num_experts_per_tok": 9})", "num_experts_per_tok: 9 is outside 1 … 8");
+  has(R"({"mamba_n_heads": 8, "position_embedding_type": "alibi"})", "position_embedding_type: 'alibi'");
+  has(R"({"mamba_n_heads": 8, "hidden_act": "gelu"})", "hidden_act: 'gelu'");
+  has(R"({"mamba_n_heads": 8, "residual_multiplier": 0})", "residual_multiplier: 0 is not positive");
+  has(R"({"mamba_n_heads": 8, "time_step_limit": [0.5, 0.1]})", "time_step_limit");
+  has(R"({"model_type": "bamba", "mamba_n_heads": 8, "attn_layer_indices": [2]})", "attn_layer_indices: 2");
+  EXPECT_EQ(message(R"({"mamba_n_heads": 8})"), "");
+}
+
+}  // namespace
+}  // namespace quern
