@@ -8,8 +8,8 @@
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
 #include "quern/models/adapter.h"
-#include "quern/models/gguf_model.h"
-#include "quern/models/gguf_tokenizer.h"
+#include "quern/models/gguf/gguf_model.h"
+#include "quern/models/gguf/gguf_tokenizer.h"
 #include "quern/models/quantized_file.h"
 #include "quern/tensor/weight_files.h"
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "quern/base/mmap.h"
-#include "quern/models/gguf_model.h"
-#include "quern/models/gguf_tokenizer.h"
+#include "quern/models/gguf/gguf_model.h"
+#include "quern/models/gguf/gguf_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::filesystem::path path =

@@ -1,5 +1,5 @@
 // .gguf files as models: configuration, names, rotary rows and blocks of bits against the folders they were made from
-// (tools/oracles/models/make_gguf.py), and what is not understood refused by key and value.
+// (tools/oracles/models/make_gguf.py, make_gguf_hybrids.py), and what is not understood refused by key and value.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 #include "quern/infer/cache/session.h"
-#include "quern/models/gguf_model.h"
+#include "quern/models/gguf/gguf_model.h"
 #include "quern/models/quantize.h"
 #include "tests/models/golden.h"
 
@@ -41,23 +41,24 @@ void each_parameter(models::Model& a, const std::function<Tensor(const std::stri
 }
 
 TEST(GgufModel, LogitsInF32AreTheFoldersOwn) {
-  for (const char* name : {"llama-gqa", "llama-yarn"}) {
+  for (const char* name : {"llama-gqa", "llama-yarn", "granite-h", "bamba"}) {
     Golden g(name);
     auto model = load(std::string(name) + ".gguf");
-    EXPECT_LT(logit_error(*model, g, 700), 1e-4) << name;
+    EXPECT_LT(logit_error(*model, g, static_cast<int64_t>(g.tokens.size())), 1e-4) << name;
     EXPECT_EQ(model->max_positions(), 1024) << name;
   }
 }
 
 TEST(GgufModel, LogitsInF16StayNear) {
-  for (const char* name : {"qwen2-bias", "mistral-window"}) {
+  for (const char* name : {"qwen2-bias", "mistral-window", "granite-h-moe"}) {
     Golden g(name);
-    EXPECT_LT(logit_error(*load(std::string(name) + ".gguf"), g, 700), 5e-3) << name;
+    auto model = load(std::string(name) + ".gguf");
+    EXPECT_LT(logit_error(*model, g, static_cast<int64_t>(g.tokens.size())), 5e-3) << name;
   }
 }
 
 TEST(GgufModel, ParametersAreTheFoldersOwnToTheirPrecision) {
-  for (const char* name : {"llama-gqa", "qwen2-bias", "mistral-window"}) {
+  for (const char* name : {"llama-gqa", "qwen2-bias", "mistral-window", "granite-h", "granite-h-moe", "bamba"}) {
     Golden g(name);
     auto theirs = load(std::string(name) + ".gguf", {.pack = false});
     SafetensorsFile file(g.folder / "model.safetensors");
@@ -90,6 +91,20 @@ TEST(GgufModel, ServesInEverySchemeAndBecomesAPackedFolder) {
   fs::remove_all(out);
   for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i));
   EXPECT_LT(relative_error(a, exact), 0.1);
+}
+
+TEST(GgufModel, HybridsBecomePackedFoldersToo) {
+  Golden g("granite-h-moe");
+  const auto ids = std::span(g.tokens).first(16);
+  const fs::path out = fs::temp_directory_path() / fmt::format("quern_gguf_hybrid_{}", ::getpid());
+  fs::remove_all(out);
+  models::quantize_folder(nn::builtin_registry(), kFiles / "granite-h-moe.gguf", out, {});
+  Tensor a = infer::all_logits(*models::load_model(nn::builtin_registry(), out), ids);
+  fs::remove_all(out);
+  Tensor b = infer::all_logits(
+      *load("granite-h-moe.gguf", {.scheme = kernels::QuantFormat(kernels::WeightFormat::q8)}), ids);
+  for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i));
+  EXPECT_LT(relative_error(a, infer::all_logits(*load("granite-h-moe.gguf"), ids)), 0.1);
 }
 
 TEST(GgufModel, EndTokenComesFromTheFile) {
@@ -151,6 +166,21 @@ TEST_F(GgufRefused, RotaryScalingByKeyAndValue) {
   has("\x04\0\0\0\0\0\0\0yarn"s, "\x04\0\0\0\0\0\0\0warp"s, "'llama.rope.scaling.type': 'warp' is not supported");
   const std::string factor = "llama.rope.scaling.factor\x06\0\0\0"s;
   has(factor + "\0\0\x80\x41"s, factor + "\0\0\x80\xc1"s, "'llama.rope.scaling.factor': -16 is not positive");
+}
+
+TEST_F(GgufRefused, HybridsByKeyAndTensor) {
+  auto has = [&](const std::string& from, const std::string& to, const char* part) {
+    const std::string message = refusal(from, to, "granite-h.gguf");
+    EXPECT_NE(message.find(part), std::string::npos) << part << " | " << message;
+  };
+  has("granitehybrid.ssm.inner_size", "granitehybrid.ssm.inner_sizf", "'granitehybrid.ssm.inner_size' is missing");
+  const std::string inner = "granitehybrid.ssm.inner_size\x04\0\0\0"s;
+  has(inner + "\x40\0\0\0"s, inner + "\x48\0\0\0"s, "'granitehybrid.ssm.inner_size': 72 is not a multiple");
+  const std::string heads = "granitehybrid.ssm.time_step_rank\x04\0\0\0"s;
+  has(heads + "\x08\0\0\0"s, heads + "\0\0\0\0"s, "'granitehybrid.ssm.time_step_rank': 0");
+  has("blk.0.ssm_a", "blk.0.ssm_x", "tensor 'blk.0.ssm_a' is missing");
+  has("granitehybrid.attention.head_count_kv", "granitehybrid.attention.head_count_kx",
+      "'granitehybrid.attention.head_count_kv' is missing");
 }
 
 TEST(TiedHead, AHeadThatDiffersFromTheEmbeddingIsTold) {

@@ -1,6 +1,6 @@
 // The tokenizers that .gguf files hold, against the tokenizer.json they were made from
 // (tools/oracles/models/make_gguf_tokenizers.py).
-#include "quern/models/gguf_tokenizer.h"
+#include "quern/models/gguf/gguf_tokenizer.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -46,7 +46,8 @@ void GraniteConfig::check() const {
   check_config_size("num_attention_heads", num_attention_heads, 4096);
   check_config_size("num_key_value_heads", kv_heads(), 4096);
   check_config_size("max_position_embeddings", max_position_embeddings, int64_t{1} << 31);
-  check_config_size(bamba() ? "intermediate_size" : "shared_intermediate_size", ffn(), 1 << 22);
+  if (experts() == 0 || ffn() != 0)
+    check_config_size(bamba() ? "intermediate_size" : "shared_intermediate_size", ffn(), 1 << 22);
   if (experts() != 0) {
     check_config_size("num_local_experts", experts(), 1 << 16);
     check_config_size("num_experts_per_tok", num_experts_per_tok.value_or(2), experts());

@@ -35,7 +35,7 @@ struct GraniteConfig {
     v("hidden_size", hidden_size, "width of the residual stream");
     v("intermediate_size", intermediate_size, "inner width of an expert; bamba: of the feed-forward");
     v("shared_intermediate_size", shared_intermediate_size,
-      "granite: inner width of the feed-forward of every token");
+      "granite: inner width of the feed-forward of every token; 0 is none");
     v("num_hidden_layers", num_hidden_layers, "number of layers");
     v("num_attention_heads", num_attention_heads, "query heads");
     v("num_key_value_heads", num_key_value_heads, "key/value heads (query heads if absent)");

@@ -15,29 +15,31 @@ constexpr std::pair<std::string_view, std::string_view> kRunning[] = {
     {kMoe.gate_up, "block_sparse_moe.experts.gate_up_proj"},
     {kMoe.down, "block_sparse_moe.experts.down_proj"}};
 
-// The feed-forward of every token, and the experts of each beside it.
+// The feed-forward of every token, the experts of each, or both.
 class GraniteFfn : public ffn::Ffn {
  public:
-  explicit GraniteFfn(const GraniteConfig& c)
-      : shared_({.width = c.hidden_size, .hidden = c.ffn()}, {nullptr, "input_linear", "output_linear"}) {
-    const int64_t experts = c.experts();
-    if (experts > 0)
+  explicit GraniteFfn(const GraniteConfig& c) {
+    if (c.ffn() > 0)
+      shared_ = std::make_unique<ffn::DenseFfn>(ffn::DenseConfig{.width = c.hidden_size, .hidden = c.ffn()},
+                                                ffn::DenseNames{nullptr, "input_linear", "output_linear"});
+    if (c.experts() > 0)
       moe_ = std::make_unique<ffn::MoeFfn>(
-          std::make_unique<ffn::LinearRouter>(c.hidden_size, experts, c.num_experts_per_tok.value_or(2),
+          std::make_unique<ffn::LinearRouter>(c.hidden_size, c.experts(), c.num_experts_per_tok.value_or(2),
                                               ffn::TopKWeights::renormalized),
-          c.hidden_size, c.intermediate_size, experts, kMoe);
+          c.hidden_size, c.intermediate_size, c.experts(), kMoe);
   }
   void visit(const std::string& prefix, const nn::ParameterVisitor& v) override {
     if (moe_) moe_->visit(prefix, v);
-    shared_.visit(prefix + "shared_mlp.", v);
+    if (shared_) shared_->visit(prefix + "shared_mlp.", v);
   }
   void pack(const nn::WeightPrepacking& t) override {
     if (moe_) moe_->pack(t);
-    shared_.pack(t);
+    if (shared_) shared_->pack(t);
   }
   grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, ffn::DepthCarry& carry) override {
-    grad::Var y_TD = shared_.forward(tape, x_TD, carry);
-    return moe_ ? nn::add(tape, moe_->forward(tape, x_TD, carry), y_TD) : y_TD;
+    if (!moe_) return shared_->forward(tape, x_TD, carry);
+    const grad::Var y_TD = moe_->forward(tape, x_TD, carry);
+    return shared_ ? nn::add(tape, y_TD, shared_->forward(tape, x_TD, carry)) : y_TD;
   }
   int64_t routed() const override { return moe_ ? moe_->routed() : 0; }
   void share(comm::Communicator* group) override {
@@ -45,7 +47,7 @@ class GraniteFfn : public ffn::Ffn {
   }
 
  private:
-  ffn::DenseFfn shared_;
+  std::unique_ptr<ffn::DenseFfn> shared_;
   std::unique_ptr<ffn::MoeFfn> moe_;
 };
 

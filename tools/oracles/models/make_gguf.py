@@ -98,9 +98,10 @@ def write(golden, file, matrices):
     return seen
 
 
-OUT.mkdir(parents=True, exist_ok=True)
-write("llama-gqa", "llama-gqa.gguf", Q.F32)
-write("llama-yarn", "llama-yarn.gguf", Q.F32)
-write("qwen2-bias", "qwen2-bias.gguf", Q.F16)
-write("mistral-window", "mistral-window.gguf", Q.F16)
-save_file(write("llama-gqa", "llama-gqa-q8.gguf", Q.Q8_0), OUT / "llama-gqa-q8.safetensors")
+if __name__ == "__main__":
+    OUT.mkdir(parents=True, exist_ok=True)
+    write("llama-gqa", "llama-gqa.gguf", Q.F32)
+    write("llama-yarn", "llama-yarn.gguf", Q.F32)
+    write("qwen2-bias", "qwen2-bias.gguf", Q.F16)
+    write("mistral-window", "mistral-window.gguf", Q.F16)
+    save_file(write("llama-gqa", "llama-gqa-q8.gguf", Q.Q8_0), OUT / "llama-gqa-q8.safetensors")

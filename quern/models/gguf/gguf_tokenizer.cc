@@ -1,4 +1,4 @@
-#include "quern/models/gguf_tokenizer.h"
+#include "quern/models/gguf/gguf_tokenizer.h"
 
 #include <algorithm>
 #include <string_view>
@@ -28,8 +28,11 @@ constexpr const char* kQwen2 =
 constexpr Split kSplits[] = {{"llama-bpe", kLlama3, false, false, true, true},
                              {"qwen2", kQwen2, false, true, false, false},
                              {"deepseek-r1-qwen", kQwen2, false, true, false, false},
+                             {"dbrx", kLlama3, false, false, false, false},  // Granite 4 as well
                              {"gpt-2", nullptr, false, false, false, false},
-                             {"smollm", nullptr, true, false, false, false}};
+                             {"smollm", nullptr, true, false, false, false},
+                             {"starcoder", nullptr, true, false, false, false},
+                             {"refact", nullptr, true, false, false, false}};
 
 Json object(std::initializer_list<std::pair<const char*, Json>> fields) {
   Json j = Json::object();
@@ -134,11 +137,12 @@ Json byte_level(const Source& s) {
   const std::string pre = s.at("pre").as_string(s.where("pre"));
   const Split* split =
       std::find_if(std::begin(kSplits), std::end(kSplits), [&](const Split& x) { return x.name == pre; });
-  if (split == std::end(kSplits))
-    fail(
-        "{}: '{}' is not supported, expected llama-bpe, qwen2, deepseek-r1-qwen, gpt-2 or smollm; put the model's "
-        "tokenizer.json next to the file",
-        s.where("pre"), pre);
+  if (split == std::end(kSplits)) {
+    std::vector<std::string_view> names;
+    for (const Split& x : kSplits) names.push_back(x.name);
+    fail("{}: '{}' is not supported, expected one of {}; put the model's tokenizer.json next to the file",
+         s.where("pre"), pre, fmt::join(names, ", "));
+  }
   Json::Array steps;
   if (split->digits) steps.push_back(object({{"type", "Digits"}, {"individual_digits", true}}));
   if (split->pattern)

@@ -1,6 +1,5 @@
 // Reads a .gguf file as a model: the configuration and tensor names that a Hugging Face folder of the same weights
-// would have. Architectures llama (Mistral is stored as one), qwen2 and qwen3. Metadata that changes the meaning and
-// is not supported is an Error naming the key and its value.
+// would have. Metadata that changes the meaning and is not supported is an Error naming the key and its value.
 #pragma once
 #include <filesystem>
 
