@@ -8,6 +8,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
 #include "quern/models/adapter.h"
+#include "quern/models/config_file.h"
 #include "quern/models/gguf/gguf_model.h"
 #include "quern/models/gguf/gguf_tokenizer.h"
 #include "quern/models/quantized_file.h"
@@ -156,7 +157,7 @@ std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem:
 Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked) {
   if (!is_gguf(model)) {
     TensorFolder weights(model);
-    return {Json::read(companions(model) / "config.json"), std::move(weights)};
+    return {read_config_file(companions(model) / "config.json"), std::move(weights)};
   }
   auto file = std::make_shared<const GgufFile>(model);
   return {gguf_config(*file), gguf_weights(file, unpacked)};
@@ -213,7 +214,7 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
   if (is_gguf(model))
     read_from(gguf_config(GgufFile(model)), model.string());
   else if (const auto config = folder / "config.json"; std::filesystem::exists(config))
-    read_from(Json::read(config), config.string());
+    read_from(read_config_file(config), config.string());
   if (std::filesystem::exists(own)) read_from(Json::read(own), own.string());
   return g;
 }

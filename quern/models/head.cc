@@ -6,8 +6,9 @@
 
 namespace quern::models {
 
-Head::Head(int64_t vocab, int64_t width, OutputMatrix output)
+Head::Head(int64_t vocab, int64_t width, OutputMatrix output, std::string embedding)
     : tied_(output == OutputMatrix::tied),
+      embedding_(std::move(embedding)),
       embed_({vocab, width}, grad::Init::normal()),
       out_({vocab, width}, grad::Init::normal()) {
   embed_.matrix = out_.matrix = true;
@@ -16,7 +17,7 @@ Head::Head(int64_t vocab, int64_t width, OutputMatrix output)
 }
 
 void Head::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
-  v(prefix + "model.embed_tokens.weight", embed_);
+  v(prefix + embedding_, embed_);
   if (!tied_) v(prefix + "lm_head.weight", out_);
 }
 
@@ -24,9 +25,9 @@ void Head::pack(const nn::WeightPrepacking& all) {
   const nn::WeightPrepacking t = all.of_head();
   if (!t.packs()) return;
   const int64_t n = out().shape[0], k = out().shape[1];
-  packed_ = t.matrix(tied_ ? "model.embed_tokens.weight" : "lm_head.weight", n, k, [&] { return out().value; });
+  packed_ = t.matrix(tied_ ? embedding_ : "lm_head.weight", n, k, [&] { return out().value; });
   if (t.scheme().quantized()) {
-    packed_embed_ = tied_ ? packed_ : t.matrix("model.embed_tokens.weight", n, k, [&] { return embed_.value; });
+    packed_embed_ = tied_ ? packed_ : t.matrix(embedding_, n, k, [&] { return embed_.value; });
     embed_.value = Tensor();
   }
   if (!tied_) out_.value = Tensor();

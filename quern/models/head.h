@@ -12,10 +12,9 @@ enum class OutputMatrix : bool { separate, tied };
 
 class Head : public nn::Module {
  public:
-  Head(int64_t vocab, int64_t width, OutputMatrix output);
-  void visit(const std::string& prefix,
-             const nn::ParameterVisitor& v) override;  // model.embed_tokens.weight, lm_head.weight
-  void pack(const nn::WeightPrepacking& t) override;   // by the head's own scheme
+  Head(int64_t vocab, int64_t width, OutputMatrix output, std::string embedding = "model.embed_tokens.weight");
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;  // and lm_head.weight
+  void pack(const nn::WeightPrepacking& t) override;                              // by the head's own scheme
 
   grad::Var embed(grad::Tape& tape, std::span<const int32_t> ids);  // [T, D]; ids checked
   grad::Var logits(grad::Tape& tape, const grad::Var& hidden_TD);   // [T, V]
@@ -27,6 +26,7 @@ class Head : public nn::Module {
   grad::Var output(grad::Tape& tape);
   grad::Parameter& out() { return tied_ ? embed_ : out_; }
   bool tied_;
+  std::string embedding_;  // its name
   grad::Parameter embed_, out_;
   kernels::PrepackedWeight packed_, packed_embed_;  // the latter only where quantized; tied: the same
 };

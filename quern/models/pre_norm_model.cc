@@ -10,7 +10,8 @@ namespace quern::models {
 
 PreNormModel::PreNormModel(const PreNormShape& shape)
     : shape_(shape),
-      head_(shape.vocab_size, shape.width, OutputMatrix{shape.tied}),
+      head_(shape.vocab_size, shape.width, OutputMatrix{shape.tied},
+            fmt::format("{}.{}.weight", shape.root, shape.embedding)),
       norm_({shape.width}, grad::Init::constant(1)) {}
 
 void PreNormModel::add_block(Part<mixers::Mixer> mixer, Part<ffn::Ffn> ffn) {
@@ -37,17 +38,17 @@ void PreNormModel::visit(const std::string& prefix, const nn::ParameterVisitor& 
   head_.visit(prefix, v);
   for (size_t k = 0; k < blocks_.size(); ++k) {
     Block& b = *blocks_[k];
-    const std::string p = fmt::format("{}model.layers.{}.", prefix, k);
+    const std::string p = fmt::format("{}{}.layers.{}.", prefix, shape_.root, k);
     if (b.mixer.layer) {
       v(fmt::format("{}{}.weight", p, shape_.mixer_norm), b.norm1);
-      b.mixer.layer->visit(fmt::format("{}{}.", p, b.mixer.name), v);
+      b.mixer.layer->visit(b.mixer.name.empty() ? p : fmt::format("{}{}.", p, b.mixer.name), v);
     }
     if (b.ffn.layer) {
       v(fmt::format("{}{}.weight", p, shape_.ffn_norm), b.norm2);
       b.ffn.layer->visit(b.ffn.name.empty() ? p : fmt::format("{}{}.", p, b.ffn.name), v);
     }
   }
-  v(fmt::format("{}model.{}.weight", prefix, shape_.final_norm), norm_);
+  v(fmt::format("{}{}.{}.weight", prefix, shape_.root, shape_.final_norm), norm_);
 }
 
 void PreNormModel::pack(const nn::WeightPrepacking& t) {

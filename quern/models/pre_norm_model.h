@@ -19,8 +19,9 @@ struct PreNormShape {
   int64_t vocab_size, width;
   bool tied;  // one matrix for the embedding and the LM head
   double eps;
-  // Tensor names: of the norms in a layer, and of the last one.
+  // Tensor names: of the norms in a layer and of the last one; what all but the head begin with; the embedding.
   const char *ffn_norm = "post_attention_layernorm", *mixer_norm = "input_layernorm", *final_norm = "norm";
+  const char *root = "model", *embedding = "embed_tokens";
   double embedding_scale = 1, residual_scale = 1, logit_scale = 1;  // e, ρ, 1/s
 };
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "quern/mixers/state_totals.h"
+#include "quern/models/active_share.h"
 
 namespace quern::plan {
 namespace {
@@ -15,7 +16,8 @@ constexpr double kProcess = 256.0 * (1 << 20);  // code, tokenizer, scratch of a
 constexpr double kScratch = 1.05;               // of the weights: padding of rows and blocks
 
 bool is_head(const std::string& name) {
-  return name.find("embed_tokens") != name.npos || name.find("lm_head") != name.npos;
+  return name.find("embed_tokens") != name.npos || name.find("embeddings.weight") != name.npos ||
+         name.find("lm_head") != name.npos;
 }
 
 // Weights of a shared block are met once for each of its invocations.
@@ -45,19 +47,19 @@ InferenceSize inference_size(models::Model& model, DType kv) {
   const double invocations = shared_invocations(model, sites);
   InferenceSize s{
       .row_bytes = totals.row_bytes, .fixed_bytes = totals.fixed_bytes, .max_positions = model.max_positions()};
+  const models::ActiveShare active(model);
   model.visit("", [&](const std::string& name, grad::Parameter& p) {
     const int64_t n = element_count(p.shape);
     if (is_head(name)) {
       s.head += n, s.active_head = std::max(s.active_head, n);
       return;
     }
-    const bool experts = name.find(".experts.") != name.npos && p.shape.size() > 2;
     if (p.shape.size() < 2 || name.find("conv") != name.npos) {
       s.rest += n;
       return;
     }
     s.body += n;
-    s.active_body += static_cast<double>(experts ? n / p.shape[0] : n) * times_met(name, invocations);
+    s.active_body += static_cast<double>(n) * active.of(p) * times_met(name, invocations);
   });
   return s;
 }

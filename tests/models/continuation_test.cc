@@ -185,7 +185,8 @@ TEST(SessionLimits, RefusedCallsLeaveTheSessionAsItWas) {
 INSTANTIATE_TEST_SUITE_P(Families, Continuation,
                          testing::Values("zaya-2-4x2", "zaya-2-4x1", "zaya-5-sliding", "zaya-2-bias", "llama-gqa",
                                          "llama-yarn", "mistral-window", "zamba-6", "zamba2-1block",
-                                         "zamba2-2block-rope", "granite-h", "granite-h-moe", "bamba"),
+                                         "zamba2-2block-rope", "granite-h", "granite-h-moe", "bamba", "falcon-h1",
+                                         "nemotron-h"),
                          [](const auto& i) {
                            std::string s = i.param;
                            for (char& c : s)

@@ -20,7 +20,7 @@ using Tokens = std::vector<int32_t>;
 
 // The last has the states that no golden has: a dictionary (OVQ) and a delta rule's memory beside a window of keys.
 constexpr const char* kEngineFamilies[] = {"zaya-2-4x2", "llama-gqa",     "mistral-window", "zamba2-2block-rope",
-                                           "zamba-6",    "granite-h-moe", "hybrid"};
+                                           "zamba-6",    "granite-h-moe", "falcon-h1",      "hybrid"};
 
 inline std::string engine_family_name(const testing::TestParamInfo<const char*>& i) {
   std::string s = i.param;

@@ -1,5 +1,5 @@
-// Granite-4 hybrids and Bamba: names of other layouts, bounds of the time step, experts over ranks, and mistakes in
-// config.json. Logits and gradients are in parity_test.cc (tools/oracles/models/make_mamba_hybrids.py).
+// Granite-4 hybrids, Bamba, Falcon-H1 and Nemotron-H: names of other layouts, bounds of the time step, experts over
+// ranks, and mistakes in config.json. Logits and gradients are in parity_test.cc (tools/oracles/models/make_mamba_hybrids.py).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,7 +7,10 @@
 #include "quern/base/test_message.h"
 #include "quern/comm/in_process.h"
 #include "quern/infer/cache/session.h"
+#include "quern/models/config_file.h"
+#include "quern/models/mamba_hybrid/falcon_h1_model.h"
 #include "quern/models/mamba_hybrid/granite_model.h"
+#include "quern/models/mamba_hybrid/nemotron_h_model.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -96,6 +99,68 @@ TEST_F(GraniteConfigs, MistakesAreNamed) {
   has(R"({"mamba_n_heads": 8, "time_step_limit": [0.5, 0.1]})", "time_step_limit");
   has(R"({"model_type": "bamba", "mamba_n_heads": 8, "attn_layer_indices": [2]})", "attn_layer_indices: 2");
   EXPECT_EQ(message(R"({"mamba_n_heads": 8})"), "");
+}
+
+TEST(FalconConfigs, MistakesAreNamed) {
+  auto has = [](const char* changes, const char* part) {
+    Json c = Json::parse(R"({"model_type": "falcon_h1", "hidden_size": 64, "num_attention_heads": 4,
+                             "num_key_value_heads": 2, "mamba_n_heads": 16, "mamba_d_ssm": 128})");
+    const Json more = Json::parse(changes);
+    for (const auto& [key, value] : more.as_object("changes")) c.set(key, value);
+    const std::string m = message_of([&] { models::FalconH1Config::from_hf(c); });
+    EXPECT_NE(m.find(part), std::string::npos) << part << " | " << m;
+  };
+  has(R"({})", "");
+  has(R"({"mamba_rms_norm": true})", "mamba_norm_before_gate: true");
+  has(R"({"mamba_proj_bias": true})", "projectors_bias: false with mamba_proj_bias true");
+  has(R"({"mlp_multipliers": [1.0]})", "mlp_multipliers: 1 of them");
+  has(R"({"ssm_multipliers": [1.0, 2.0]})", "ssm_multipliers: 2 of them");
+  has(R"({"mamba_n_heads": 7})", "mamba_n_heads: 7 does not divide the 128 inner channels");
+}
+
+TEST(NemotronConfigs, PatternsAreLayers) {
+  Golden g("nemotron-h");
+  Json config = Json::read(g.folder / "config.json");
+  config.erase("layers_block_type"), config.erase("layer_types");
+  config.set("hybrid_override_pattern", "M-*M-");
+  const models::NemotronHConfig c = models::NemotronHConfig::from_hf(config);
+  using enum models::NemotronLayer;
+  EXPECT_EQ(c.layers(), (std::vector<models::NemotronLayer>{mamba, mlp, attention, mamba, mlp}));
+  auto has = [&](const char* key, Json value, const char* part) {
+    Json changed = config;
+    changed.set(key, std::move(value));
+    const std::string m = message_of([&] { models::NemotronHConfig::from_hf(changed); });
+    EXPECT_NE(m.find(part), std::string::npos) << part << " | " << m;
+  };
+  has("hybrid_override_pattern", "ME", "mixtures of experts ('moe', E in hybrid_override_pattern) are not supported");
+  has("hybrid_override_pattern", "MX", "hybrid_override_pattern: 'MX'");
+  has("mlp_hidden_act", "silu", "mlp_hidden_act: 'silu'");
+  has("attention_bias", true, "attention_bias: true is not supported");
+}
+
+TEST(NemotronNames, ThoseOfTransformersWhileItRunsAreReadToo) {
+  Golden g("nemotron-h");
+  const fs::path folder = fs::temp_directory_path() / fmt::format("quern_nemotron_{}", ::getpid());
+  fs::create_directories(folder);
+  auto model = load_golden(g, DType::f32, false);
+  NamedTensors tensors;
+  const SafetensorsFile file(g.folder / "model.safetensors");
+  for (const auto& [name, e] : file.entries()) {
+    const std::vector<std::string> other = model->other_names(name);
+    tensors.emplace_back(other.empty() ? name : other[0], file.tensor(name));
+  }
+  save_safetensors(folder / "model.safetensors", tensors);
+  // As Python writes an infinite bound.
+  std::string config = read_file(g.folder / "config.json");
+  config.insert(config.find('{') + 1, R"("a": "Infinity \" NaN", "limits": [0.0, Infinity, -Infinity, NaN],)");
+  write_file(folder / "config.json", config);
+  const Json read = models::read_config_file(folder / "config.json");
+  EXPECT_EQ(read.at("a").as_string(), "Infinity \" NaN");
+  EXPECT_EQ(read.at("limits").as_array()[2].at("__float__").as_string(), "-Infinity");
+  auto again = models::load_model(nn::builtin_registry(), folder, {.pack = false});
+  fs::remove_all(folder);
+  const auto ids = std::span(g.tokens).first(32);
+  expect_equal(infer::all_logits(*again, ids), infer::all_logits(*model, ids));
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ TEST_P(Parity, SavedAndLoadedAgainIsTheSame) {
 INSTANTIATE_TEST_SUITE_P(All, Parity,
                          testing::Values("zaya-2-4x2", "zaya-5-4x2", "zaya-2-8x2", "zaya-2-4x1", "zaya-5-sliding",
                                          "zaya-2-bias", "llama-gqa", "llama-mha", "llama-yarn", "mistral-window",
-                                         "qwen2-bias", "granite-h", "granite-h-moe", "bamba"),
+                                         "qwen2-bias", "granite-h", "granite-h-moe", "bamba", "falcon-h1",
+                                         "nemotron-h"),
                          [](const auto& i) {
                            std::string s = i.param;
                            for (char& c : s)

@@ -40,9 +40,9 @@ double worst(const Tensor& a, const Tensor& b) {
   return maximum / top;
 }
 
-constexpr const char* kModels[] = {"zaya-2-4x2", "zaya-2-bias",  "llama-gqa",
-                                   "qwen2-bias", "zamba-6",      "zamba2-2block-adapters",
-                                   "granite-h",  "granite-h-moe"};
+constexpr const char* kModels[] = {
+    "zaya-2-4x2", "zaya-2-bias",   "llama-gqa", "qwen2-bias", "zamba-6", "zamba2-2block-adapters",
+    "granite-h",  "granite-h-moe", "falcon-h1", "nemotron-h"};
 
 // A router flip would show as an error near 1; these seeds have none in their first tokens.
 TEST(Quantized, LogitsStayNearF32) {

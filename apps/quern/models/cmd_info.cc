@@ -11,6 +11,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "quern/encoders/encoder.h"
 #include "quern/mixers/state_totals.h"
+#include "quern/models/active_share.h"
 
 namespace quern::cli {
 namespace {
@@ -30,14 +31,16 @@ struct Counts {
 
 Counts count(models::Model& m) {
   Counts c;
+  const models::ActiveShare active(m);
   m.visit("", [&](const std::string& name, grad::Parameter& p) {
     if (!p.trainable) return;
     int64_t n = element_count(p.shape);
     c.all += n;
-    if (name.find("embed_tokens") != name.npos || name.find("lm_head") != name.npos)
+    if (name.find("embed_tokens") != name.npos || name.find("embeddings.weight") != name.npos ||
+        name.find("lm_head") != name.npos)
       c.embedding += n;
     else
-      c.active_blocks += name.find(".experts.") != name.npos ? n / p.shape[0] : n;
+      c.active_blocks += static_cast<int64_t>(static_cast<double>(n) * active.of(p));
   });
   return c;
 }

@@ -16,6 +16,8 @@ DenseFfn::DenseFfn(DenseConfig c, DenseNames names)
       down_(c.width, c.hidden, nn::Bias{c.bias}) {
   if (c.width < 1 || c.hidden < 1) fail("dense: width {} and hidden {} must be 1 or more", c.width, c.hidden);
   if (c.gated && !names.gate) in_.part(0).weight.fused = 2;
+  if (c.squared && c.gated) fail("dense: squared activations are supported without a gate alone");
+  if (c.gated) factors_ = nn::ColumnFactors({{c.hidden, c.gate_scale}, {c.hidden, 1}});
 }
 
 void DenseFfn::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
@@ -30,8 +32,11 @@ void DenseFfn::pack(const nn::WeightPrepacking& t) {
 }
 
 grad::Var DenseFfn::forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry&) {
-  grad::Var in = in_.forward(tape, x_TD, {parts_})[0];
-  return nn::linear(tape, c_.gated ? nn::gated(tape, c_.act, in) : nn::activate(tape, c_.act, in), down_);
+  grad::Var in = factors_.apply(tape, in_.forward(tape, x_TD, {parts_})[0]);
+  grad::Var h_TF = c_.gated ? nn::gated(tape, c_.act, in) : nn::activate(tape, c_.act, in);
+  if (c_.squared) h_TF = nn::mul(tape, h_TF, h_TF);
+  const grad::Var y_TD = nn::linear(tape, h_TF, down_);
+  return c_.out_scale == 1 ? y_TD : nn::scale(tape, y_TD, c_.out_scale);
 }
 
 void register_dense(nn::Registry& r) {

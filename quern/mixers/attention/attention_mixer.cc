@@ -42,6 +42,7 @@ grad::Var AttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const
   };
   grad::Var q_THd = normed(heads(nn::linear(tape, x_TD, q_), c_.n_head), q_norm_);
   grad::Var k_THd = normed(heads(nn::linear(tape, x_TD, k_), c_.n_head_kv), k_norm_);
+  if (c_.key_scale != 1) k_THd = nn::scale(tape, k_THd, c_.key_scale);
   grad::Var v_THd = heads(nn::linear(tape, x_TD, v_), c_.n_head_kv);
   const std::vector<double> stretch = c_.rope.stretch(c_.rotary_dims, batch);
   const kernels::RopeAngles angles{

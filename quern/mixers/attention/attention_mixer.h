@@ -16,6 +16,7 @@ struct AttentionConfig {
   RopeConfig rope;
   int64_t window = 0;
   std::optional<double> scale;
+  double key_scale = 1;
   bool qkv_bias = false, o_bias = false, qk_norm = false;
   double qk_norm_eps = 1e-6;
   template <class V>
@@ -28,6 +29,7 @@ struct AttentionConfig {
     v("rope_theta", rope.theta, "base of the rotary frequencies");
     v("window", window, "keys a query attends to, itself included; 0 is all");
     v("scale", scale, "factor of the scores (1/√head_dim if absent)");
+    v("key_scale", key_scale, "factor of the keys before their rotation");
     v("qkv_bias", qkv_bias, "biases of the q, k, v projections");
     v("o_bias", o_bias, "bias of the output projection");
     v("qk_norm", qk_norm, "RMS norm of each query and key head");

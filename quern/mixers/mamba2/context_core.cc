@@ -343,7 +343,7 @@ grad::Var Mamba2Mixer::context_rows(grad::Tape& tape, const grad::Var& p_TW, con
   carry->add_to(y);
   grad::Var y_TI =
       tape.record(y, {yz[0], yz[1], xbc, dt, a_log, bias}, [carry](grad::Grads& g) { carry->backward(g); });
-  return context_norm<T>(tape, y_TI, nn::slice_columns(tape, p_TW, 0, I));
+  return c_.norm ? context_norm<T>(tape, y_TI, nn::slice_columns(tape, p_TW, 0, I)) : gated(tape, y_TI, p_TW);
 }
 
 grad::Var Mamba2Mixer::context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& b) {

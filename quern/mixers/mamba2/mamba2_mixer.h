@@ -6,16 +6,19 @@
 // W = I + C + H rows of Win. Cost per token: D·(W + I) multiply-adds for the projections and about 3·N·I for SSD.
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "quern/kernels/ssm/ssd.h"
 #include "quern/mixers/mixer.h"
+#include "quern/nn/column_factors.h"
 #include "quern/nn/linear.h"
 
 namespace quern::mixers {
 
 struct Mamba2Config {
   int64_t width = 0, n_head = 0, head_dim = 0, n_state = 0, n_group = 1, taps = 4;
-  bool conv_bias = true, proj_bias = false;
+  bool conv_bias = true, proj_bias = false, norm = true;
+  std::vector<double> factors;  // of z, x, B, C and dt as projected; empty: none
   double norm_eps = 1e-5;
   double dt_min = 0;  // a floor under the time step; the published models have none
   std::optional<double> dt_max = {};
@@ -32,6 +35,8 @@ struct Mamba2Config {
     v("taps", taps, "taps of the convolution");
     v("conv_bias", conv_bias, "bias of the convolution");
     v("proj_bias", proj_bias, "biases of the projections");
+    v("norm", norm, "normalize the gated output; otherwise it is Y ⊙ SiLU(z)");
+    v("factors", factors, "factors of z, x, B, C and dt behind the projection (none if empty)");
     v("norm_eps", norm_eps, "epsilon of the gated norm");
     v("dt_min", dt_min, "lower bound of the time step; 0 is none");
     v("dt_max", dt_max, "upper bound of the time step (none if absent)");
@@ -61,6 +66,7 @@ class Mamba2Mixer : public Mixer {
   template <class T>
   std::vector<grad::Var> scan_segments(grad::Tape& tape, const SegmentInputs& in,
                                        const std::vector<int32_t>& offsets);
+  grad::Var gated(grad::Tape& tape, const grad::Var& y_TI, const grad::Var& p_TW) const;  // without a norm
   template <class T>
   grad::Var context_norm(grad::Tape& tape, const grad::Var& y_TI, const grad::Var& gate);
   template <class T>
@@ -71,6 +77,7 @@ class Mamba2Mixer : public Mixer {
   Mamba2Config c_;
   nn::Linear in_, out_;
   grad::Parameter conv_w_, conv_b_, a_log_, d_, dt_bias_, norm_w_;
+  nn::ColumnFactors factors_;
   Tensor taps_KC_;  // conv_w_ taps outermost, once packed
 };
 

@@ -102,16 +102,7 @@ mixers::Mamba2Config GraniteConfig::mixer() const {
 }
 
 RopeScaling GraniteConfig::rope() const {
-  RopeBase base{.rotary_dims = rotary_dims(), .theta = 1e4, .context = max_position_embeddings};
-  ConfigReader outside(source, kWhere);
-  outside("rope_theta", base.theta);
-  const Json* r = rope_json(source);
-  if (r) {
-    ConfigReader read(*r, std::string(kWhere) + ", rope_parameters");
-    read("rope_theta", base.theta);
-  }
-  if (!(base.theta > 0)) fail("{}, rope_theta: {} is not positive", kWhere, base.theta);
-  return read_rope_scaling(r, base, std::string(kWhere) + ", rope_parameters");
+  return read_rope(source, {.rotary_dims = rotary_dims(), .theta = 1e4, .context = max_position_embeddings});
 }
 
 Json GraniteConfig::to_hf() const {

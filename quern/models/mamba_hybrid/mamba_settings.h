@@ -2,11 +2,13 @@
 // step, and the kinds of layers.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "quern/base/json.h"
 #include "quern/mixers/mamba2/mamba2_mixer.h"
+#include "quern/models/llama/rope_scaling.h"
 
 namespace quern::models {
 
@@ -27,13 +29,17 @@ struct MambaSettings {
     v("mamba_proj_bias", proj_bias, "biases of the Mamba projections");
   }
 
-  // The mixer of a model of this width; throws Error naming the key. eps is that of the gated norm.
-  mixers::Mamba2Config mixer(int64_t width, double eps) const;
+  // The mixer of a model of this width; throws Error naming the key. eps is that of the gated norm; inner: channels of
+  // the mixer, mamba_expand · width unless given.
+  mixers::Mamba2Config mixer(int64_t width, double eps, std::optional<int64_t> inner = {}) const;
 };
 
 // Bounds of the time step, [lower, upper], as transformers writes them: the upper one may be infinite. Absent or null:
 // none.
 void read_time_step_limit(const Json& config, mixers::Mamba2Config& mixer);
+
+// Rotary settings of rope_parameters, or of rope_scaling and rope_theta in older files.
+RopeScaling read_rope(const Json& config, RopeBase base);
 
 // Per layer, whether it is attention: of "attention" and "full_attention" against "mamba" and "linear_attention".
 std::vector<bool> attention_layers(const std::vector<std::string>& layer_types, const std::string& key);

@@ -3,6 +3,7 @@
 
 #include "quern/base/error.h"
 #include "quern/models/checkpoint.h"
+#include "quern/models/config_file.h"
 #include "quern/models/config_overrides.h"
 #include "quern/models/trained_adapter.h"
 #include "quern/train/checkpoint/reader.h"
@@ -39,7 +40,7 @@ Json model_config(const nn::Registry& registry, const Json& recipe, const fs::pa
     const fs::path folder = found(run, from);
     if (folder.empty())
       fail("{}: the recipe starts from {}, which does not exist; name a config.json", run.string(), from);
-    config = Json::read(folder / "config.json");
+    config = models::read_config_file(folder / "config.json");
   }
   change(model.find("config"));
   for (const Json& phase : recipe.at("phase", "recipe.json").as_array()) change(phase.find("config"));

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "quern/models/checkpoint.h"
+#include "quern/models/config_file.h"
 #include "quern/models/config_overrides.h"
 #include "quern/train/zero/zero_matrices.h"
 
@@ -13,7 +14,7 @@ TrainedModel::TrainedModel(const Recipe& recipe, const nn::Registry& registry, c
   const ModelSource& m = recipe_.model;
   const models::LoadOptions plain{.dtype = DType::f32, .pack = false};
   const bool trained = !m.from.empty() && !m.fresh;
-  if (!m.from.empty()) base_config_ = Json::read(recipe_.base / m.from / "config.json");
+  if (!m.from.empty()) base_config_ = models::read_config_file(recipe_.base / m.from / "config.json");
   if (!m.config.is_null())
     base_config_ = base_config_.is_null() ? m.config : models::override_config(registry_, base_config_, m.config);
   config_ = models::override_config(registry_, base_config_, recipe_.phase[0].config);

@@ -1,0 +1,66 @@
+#include "quern/models/mamba_hybrid/nemotron_h_model.h"
+
+#include "quern/ffn/dense/dense_ffn.h"
+#include "quern/mixers/attention/attention_mixer.h"
+
+namespace quern::models {
+namespace {
+
+constexpr std::string_view kRoot = "backbone.";
+
+PreNormShape shape_of(const NemotronHConfig& c) {
+  PreNormShape s{c.vocab_size, c.hidden_size, c.tie_word_embeddings, c.layer_norm_epsilon};
+  s.ffn_norm = s.mixer_norm = "norm", s.final_norm = "norm_f";
+  s.root = "backbone", s.embedding = "embeddings";
+  return s;
+}
+
+mixers::AttentionConfig attention_config(const NemotronHConfig& c) {
+  mixers::AttentionConfig a;
+  a.width = c.hidden_size;
+  a.n_head = c.num_attention_heads;
+  a.n_head_kv = c.kv_heads();
+  a.head_dim = c.head_dim;
+  return a;
+}
+
+ffn::DenseConfig ffn_config(const NemotronHConfig& c) {
+  ffn::DenseConfig f;
+  f.width = c.hidden_size;
+  f.hidden = c.intermediate_size;
+  f.act = kernels::Activation::relu;
+  f.squared = true;
+  f.gated = false;
+  f.bias = c.mlp_bias;
+  return f;
+}
+
+}  // namespace
+
+NemotronHModel::NemotronHModel(NemotronHConfig config) : PreNormModel(shape_of(config)), config_(std::move(config)) {
+  for (const NemotronLayer kind : config_.layers()) {
+    Part<mixers::Mixer> mixer{"mixer", nullptr};
+    Part<ffn::Ffn> ffn{"mixer", nullptr};
+    if (kind == NemotronLayer::mamba)
+      mixer.layer = std::make_unique<mixers::Mamba2Mixer>(config_.mixer());
+    else if (kind == NemotronLayer::attention)
+      mixer.layer = std::make_unique<mixers::AttentionMixer>(attention_config(config_));
+    else
+      ffn.layer = std::make_unique<ffn::DenseFfn>(ffn_config(config_));
+    add_block(std::move(mixer), std::move(ffn));
+  }
+}
+
+std::vector<std::string> NemotronHModel::other_names(const std::string& name) const {
+  if (!name.starts_with(kRoot)) return {};
+  return {"model." + name.substr(kRoot.size())};
+}
+
+Tensor NemotronHModel::read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const {
+  if (!folder.contains(name))
+    for (const std::string& other : other_names(name))
+      if (folder.contains(other)) return read_checked(folder, other, p.shape);
+  return read_checked(folder, name, p.shape);
+}
+
+}  // namespace quern::models

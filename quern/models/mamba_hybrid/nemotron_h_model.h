@@ -1,0 +1,23 @@
+// Nemotron-H: one norm and one mixer or feed-forward per layer. Tensors are named as published files name them,
+// backbone.…; transformers says model.… while it runs, which is read as well.
+#pragma once
+#include "quern/models/mamba_hybrid/nemotron_h_config.h"
+#include "quern/models/pre_norm_model.h"
+
+namespace quern::models {
+
+class NemotronHModel : public PreNormModel {
+ public:
+  explicit NemotronHModel(NemotronHConfig config);
+
+  std::string family() const override { return "nemotron_h"; }
+  int64_t max_positions() const override { return config_.max_position_embeddings; }
+  Json config() const override { return config_.to_hf(); }
+  Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override;
+  std::vector<std::string> other_names(const std::string& name) const override;
+
+ private:
+  NemotronHConfig config_;
+};
+
+}  // namespace quern::models
