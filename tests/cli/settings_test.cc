@@ -31,6 +31,9 @@
 #include "quern/mixers/vq_attention/vq_mixer.h"
 #include "quern/models/hybrid/hybrid_config.h"
 #include "quern/models/llama/llama_config.h"
+#include "quern/models/mamba_hybrid/falcon_h1_config.h"
+#include "quern/models/mamba_hybrid/granite_config.h"
+#include "quern/models/mamba_hybrid/nemotron_h_config.h"
 #include "quern/models/zamba/zamba_config.h"
 #include "quern/models/zamba2/zamba2_config.h"
 #include "quern/models/zaya/zaya_config.h"
@@ -74,6 +77,9 @@ std::vector<std::pair<const char*, std::vector<SettingInfo>>> file_settings() {
           {"ZayaConfig", list_settings(models::ZayaConfig())},
           {"ZambaConfig", list_settings(models::ZambaConfig())},
           {"Zamba2Config", list_settings(models::Zamba2Config())},
+          {"GraniteConfig", list_settings(models::GraniteConfig())},
+          {"FalconH1Config", list_settings(models::FalconH1Config())},
+          {"NemotronHConfig", list_settings(models::NemotronHConfig())},
           {"HybridConfig", list_settings(models::HybridConfig())},
           {"AttentionConfig", list_settings(mixers::AttentionConfig())},
           {"CcaConfig", list_settings(mixers::CcaConfig())},

@@ -41,7 +41,7 @@ void each_parameter(models::Model& a, const std::function<Tensor(const std::stri
 }
 
 TEST(GgufModel, LogitsInF32AreTheFoldersOwn) {
-  for (const char* name : {"llama-gqa", "llama-yarn", "granite-h", "bamba"}) {
+  for (const char* name : {"llama-gqa", "llama-yarn", "granite-h", "bamba", "falcon-h1", "nemotron-h"}) {
     Golden g(name);
     auto model = load(std::string(name) + ".gguf");
     EXPECT_LT(logit_error(*model, g, static_cast<int64_t>(g.tokens.size())), 1e-4) << name;
@@ -58,7 +58,8 @@ TEST(GgufModel, LogitsInF16StayNear) {
 }
 
 TEST(GgufModel, ParametersAreTheFoldersOwnToTheirPrecision) {
-  for (const char* name : {"llama-gqa", "qwen2-bias", "mistral-window", "granite-h", "granite-h-moe", "bamba"}) {
+  for (const char* name :
+       {"llama-gqa", "qwen2-bias", "mistral-window", "granite-h", "granite-h-moe", "bamba", "nemotron-h"}) {
     Golden g(name);
     auto theirs = load(std::string(name) + ".gguf", {.pack = false});
     SafetensorsFile file(g.folder / "model.safetensors");

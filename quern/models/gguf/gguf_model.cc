@@ -4,8 +4,10 @@
 #include <string_view>
 
 #include "quern/base/error.h"
+#include "quern/models/gguf/gguf_falcon_h1.h"
 #include "quern/models/gguf/gguf_granite.h"
 #include "quern/models/gguf/gguf_llama.h"
+#include "quern/models/gguf/gguf_nemotron_h.h"
 
 namespace quern::models {
 namespace {
@@ -14,15 +16,16 @@ struct Architecture {
   std::string_view name;
   Json (*config)(GgufMetadata&);
   void (*tensors)(GgufTensors&, const Json& config);
-  const char* final_norm;
 };
 constexpr Architecture kArchitectures[] = {
-    {"llama", gguf_llama_config, gguf_llama_tensors, "norm"},
-    {"qwen2", gguf_llama_config, gguf_llama_tensors, "norm"},
-    {"qwen3", gguf_llama_config, gguf_llama_tensors, "norm"},
-    {"granite", gguf_granite_config, gguf_granite_tensors, "norm"},
-    {"granitemoe", gguf_granite_config, gguf_granite_tensors, "norm"},
-    {"granitehybrid", gguf_granite_config, gguf_granite_tensors, "norm"},
+    {"llama", gguf_llama_config, gguf_llama_tensors},
+    {"qwen2", gguf_llama_config, gguf_llama_tensors},
+    {"qwen3", gguf_llama_config, gguf_llama_tensors},
+    {"granite", gguf_granite_config, gguf_granite_tensors},
+    {"granitemoe", gguf_granite_config, gguf_granite_tensors},
+    {"granitehybrid", gguf_granite_config, gguf_granite_tensors},
+    {"falcon-h1", gguf_falcon_h1_config, gguf_falcon_h1_tensors},
+    {"nemotron_h", gguf_nemotron_h_config, gguf_nemotron_h_tensors},
 };
 
 const Architecture& architecture(const GgufMetadata& m) {
@@ -47,12 +50,15 @@ Json gguf_config(const GgufFile& f) {
 
 TensorFolder gguf_weights(const std::shared_ptr<const GgufFile>& file, DType unpacked) {
   const Json config = gguf_config(*file);
-  const bool bamba = config.at("model_type") == Json("bamba");
+  const std::string& family = config.at("model_type").as_string();
+  const bool nemotron = family == "nemotron_h", last_norm = family == "bamba" || family == "falcon_h1";
   GgufTensors t(file, unpacked);
   for (const auto& [theirs, ours] :
-       {std::pair{"token_embd.weight", "model.embed_tokens.weight"},
+       {std::pair{"token_embd.weight", nemotron ? "backbone.embeddings.weight" : "model.embed_tokens.weight"},
         {"output.weight", "lm_head.weight"},
-        {"output_norm.weight", bamba ? "model.final_layernorm.weight" : "model.norm.weight"}})
+        {"output_norm.weight", nemotron    ? "backbone.norm_f.weight"
+                               : last_norm ? "model.final_layernorm.weight"
+                                           : "model.norm.weight"}})
     if (t.has(theirs)) t.add(ours, theirs);
   architecture(GgufMetadata(*file)).tensors(t, config);
   return std::move(t).folder();

@@ -11,8 +11,6 @@ namespace quern::models {
 namespace {
 
 constexpr const char* kMark = "\xE2\x96\x81";  // ▁
-// Kinds of tokens, as the file numbers them.
-enum TokenClass : int64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
 // How text is split before merging, by tokenizer.ggml.pre. A null pattern is the byte-level splitter's own.
 struct Split {
@@ -29,6 +27,7 @@ constexpr Split kSplits[] = {{"llama-bpe", kLlama3, false, false, true, true},
                              {"qwen2", kQwen2, false, true, false, false},
                              {"deepseek-r1-qwen", kQwen2, false, true, false, false},
                              {"dbrx", kLlama3, false, false, false, false},  // Granite 4 as well
+                             {"falcon-h1", kLlama3, false, false, true, true},
                              {"gpt-2", nullptr, false, false, false, false},
                              {"smollm", nullptr, true, false, false, false},
                              {"starcoder", nullptr, true, false, false, false},
@@ -53,7 +52,7 @@ class Source {
       if (kinds.size() != tokens.size())
         fail("{}: {} kinds for {} tokens", where("token_type"), kinds.size(), tokens.size());
     } else {
-      kinds.assign(tokens.size(), kNormal);
+      kinds.assign(tokens.size(), kGgufNormal);
     }
   }
   std::string where(const std::string& key) const {
@@ -92,7 +91,7 @@ class Source {
   std::vector<int64_t> kinds;
 };
 
-bool added(int64_t kind) { return kind == kUnknown || kind == kControl || kind == kUserDefined; }
+bool added(int64_t kind) { return kind == kGgufUnknown || kind == kGgufControl || kind == kGgufUserDefined; }
 
 Json added_tokens(const Source& s) {
   Json::Array all;
@@ -104,7 +103,7 @@ Json added_tokens(const Source& s) {
                             {"lstrip", false},
                             {"rstrip", false},
                             {"normalized", false},
-                            {"special", s.kinds[i] != kUserDefined}}));
+                            {"special", s.kinds[i] != kGgufUserDefined}}));
   return all;
 }
 
@@ -179,7 +178,7 @@ Json::Array merges_of(const Source& s) {
   };
   std::vector<Merge> all;
   for (size_t i = 0; i < s.tokens.size(); ++i) {
-    if (s.kinds[i] != kNormal && s.kinds[i] != kUserDefined && s.kinds[i] != kUnused) continue;
+    if (s.kinds[i] != kGgufNormal && s.kinds[i] != kGgufUserDefined && s.kinds[i] != kGgufUnused) continue;
     const std::string& whole = s.token(i);
     auto begins = [&](size_t at) { return (static_cast<unsigned char>(whole[at]) & 0xC0) != 0x80; };
     const auto length = static_cast<size_t>(std::count_if(
@@ -216,7 +215,7 @@ Json sentence_pieces(const Source& s) {
   if (space) back.push_back(object({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}));
   Json unknown;
   for (size_t i = 0; i < s.kinds.size() && unknown.is_null(); ++i)
-    if (s.kinds[i] == kUnknown) unknown = s.tokens[i];
+    if (s.kinds[i] == kGgufUnknown) unknown = s.tokens[i];
   return object({{"version", "1.0"},
                  {"added_tokens", added_tokens(s)},
                  {"normalizer", sequence("normalizers", std::move(normal))},
@@ -232,6 +231,17 @@ Json sentence_pieces(const Source& s) {
 }
 
 }  // namespace
+
+std::string_view gguf_split_name(std::string_view pattern, bool digits, bool nfc, bool whole_words) {
+  // Two spellings of the same contractions, one behind the other, are in use.
+  constexpr std::string_view kOther = "(?i:'(?:s|t|re|ve|m|ll|d))", kOurs = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+  const std::string spelled =
+      pattern.starts_with(kOther) ? fmt::format("{}{}", kOurs, pattern.substr(kOther.size())) : std::string(pattern);
+  for (const Split& s : kSplits)
+    if (spelled == (s.pattern ? s.pattern : "") && digits == s.digits && nfc == s.nfc && whole_words == s.whole_words)
+      return s.name;
+  return {};
+}
 
 text::Tokenizer gguf_tokenizer(const GgufFile& file) {
   const auto& m = file.metadata();

@@ -9,4 +9,17 @@ namespace quern::models {
 
 text::Tokenizer gguf_tokenizer(const GgufFile& file);
 
+// Kinds of tokens, as a file numbers them.
+enum GgufTokenKind : int32_t {
+  kGgufNormal = 1,
+  kGgufUnknown = 2,
+  kGgufControl = 3,
+  kGgufUserDefined = 4,
+  kGgufUnused = 5,
+  kGgufByte = 6
+};
+// tokenizer.ggml.pre of a byte-level tokenizer with this pattern ("": the byte-level splitter's own), digits one by one,
+// text normalized to NFC, and words that are tokens taken whole; empty: it has no name that is read here.
+std::string_view gguf_split_name(std::string_view pattern, bool digits, bool nfc, bool whole_words);
+
 }  // namespace quern::models
