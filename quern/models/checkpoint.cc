@@ -7,10 +7,10 @@
 #include "quern/base/config.h"
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
+#include "quern/gguf/gguf_model.h"
+#include "quern/gguf/gguf_tokenizer.h"
 #include "quern/models/adapter.h"
 #include "quern/models/config_file.h"
-#include "quern/models/gguf/gguf_model.h"
-#include "quern/models/gguf/gguf_tokenizer.h"
 #include "quern/models/quantized_file.h"
 #include "quern/tensor/weight_files.h"
 
@@ -160,7 +160,7 @@ Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked) {
     return {read_config_file(companions(model) / "config.json"), std::move(weights)};
   }
   auto file = std::make_shared<const GgufFile>(model);
-  return {gguf_config(*file), gguf_weights(file, unpacked)};
+  return {gguf::read_config(*file), gguf::read_weights(file, unpacked)};
 }
 
 std::unique_ptr<Model> build_model(const nn::Registry& registry, const Json& config, const TensorFolder* weights) {
@@ -212,7 +212,7 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
   };
   const std::filesystem::path folder = companions(model), own = folder / "generation_config.json";
   if (is_gguf(model))
-    read_from(gguf_config(GgufFile(model)), model.string());
+    read_from(gguf::read_config(GgufFile(model)), model.string());
   else if (const auto config = folder / "config.json"; std::filesystem::exists(config))
     read_from(read_config_file(config), config.string());
   if (std::filesystem::exists(own)) read_from(Json::read(own), own.string());
@@ -222,7 +222,8 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
 text::Tokenizer load_tokenizer(const std::filesystem::path& model) {
   if (model.extension() == ".json") return text::Tokenizer::load(model);
   const std::filesystem::path folder = companions(model);
-  if (is_gguf(model) && !std::filesystem::exists(folder / "tokenizer.json")) return gguf_tokenizer(GgufFile(model));
+  if (is_gguf(model) && !std::filesystem::exists(folder / "tokenizer.json"))
+    return gguf::read_tokenizer(GgufFile(model));
   return text::Tokenizer::load(folder);
 }
 

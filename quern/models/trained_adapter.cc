@@ -24,7 +24,7 @@ bool ends_as(const std::string& module, const std::string& target) {
 // Routers decide which experts learn what; lists of Zamba2's own adapters have places that no layer meets.
 bool left_alone(const std::string& module) {
   return module.find(".gate.") != module.npos || module.ends_with(".gate") ||
-         module.find("_adapter_list.") != module.npos;
+         module.find(".router.") != module.npos || module.find("_adapter_list.") != module.npos;
 }
 
 // What PEFT is told to adapt: the given targets, or the last parts of the names.

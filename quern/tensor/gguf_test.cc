@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
+#include "quern/tensor/gguf_writer.h"
 #include "quern/tensor/safetensors.h"
 
 namespace quern {
@@ -28,6 +31,56 @@ TEST(Gguf, EveryTypeIsWhatTheReferenceMakesOfIt) {
     ASSERT_EQ(a.shape(), b.shape()) << name;
     for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i)) << name << " at " << i;
   }
+}
+
+TEST(GgufWriter, WhatIsWrittenIsReadBack) {
+  const fs::path path = fs::temp_directory_path() / fmt::format("quern_written_{}.gguf", ::getpid());
+  GgufWriter w;
+  w.set("t.u32", uint32_t{4000000000}), w.set("t.f32", 0.5f), w.set("t.bool", true),
+      w.set("t.text", std::string("tea"));
+  w.set("t.whole", std::vector<int32_t>{-1, 2}), w.set("t.words", std::vector<std::string>{"a", "bc"});
+  Tensor x = Tensor::empty({3, 64}, DType::f32);
+  for (int64_t i = 0; i < x.size(); ++i)
+    x.data<float>()[i] = std::ldexp(1.0f + static_cast<float>(i % 7) / 7, static_cast<int>(i % 40) - 30);
+  x.data<float>()[1] = -0.0f, x.data<float>()[2] = -7e4f, x.data<float>()[3] = -65519.0f;
+  for (const auto& [name, type] :
+       {std::pair{"f32", GgufType::f32}, {"f16", GgufType::f16}, {"bf16", GgufType::bf16}, {"q8", GgufType::q8_0}})
+    w.add(name, x.shape(), type, [x] { return x; });
+  w.write(path);
+  const GgufFile f(path);
+  EXPECT_EQ(f.metadata().at("t.u32").as_int(), 4000000000);
+  EXPECT_EQ(f.metadata().at("t.f32").as_double(), 0.5);
+  EXPECT_TRUE(f.metadata().at("t.bool").as_bool());
+  EXPECT_EQ(f.metadata().at("t.text").as_string(), "tea");
+  EXPECT_EQ(f.metadata().at("t.whole").dump(), "[-1,2]");
+  EXPECT_EQ(f.metadata().at("t.words").dump(), R"(["a","bc"])");
+  const Tensor b = x.to(DType::bf16);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const double v = x.item(i), half = f.tensor("f16").item(i);
+    EXPECT_EQ(f.tensor("f32").item(i), v);
+    EXPECT_EQ(f.tensor("bf16").item(i), b.item(i));
+    if (std::abs(v) >= 65520) {
+      EXPECT_EQ(half, v < 0 ? -INFINITY : INFINITY);
+    } else {  // half of the last place, or of the steps below the smallest normal number
+      EXPECT_LE(std::abs(half - v), std::max(std::abs(v) / 2048, 1.0 / (1 << 25))) << i << ": " << v;
+    }
+  }
+  for (int64_t row = 0; row < 3; ++row)
+    for (int64_t at = 0; at < 64; at += 32) {
+      double most = 0;
+      for (int64_t i = 0; i < 32; ++i) most = std::max(most, std::abs(x.item(64 * row + at + i)));
+      for (int64_t i = 64 * row + at; i < 64 * row + at + 32 && most < 65504 * 127; ++i)
+        EXPECT_LE(std::abs(f.tensor("q8").item(i) - x.item(i)), most / 127 * 0.57) << i;
+    }
+  EXPECT_NE(message_of([&] {
+              w.add("odd", {2, 33}, GgufType::q8_0, {});
+            }).find("rows are not whole blocks of 32"),
+            std::string::npos);
+  GgufWriter wrong;
+  wrong.add("x", {2, 2}, GgufType::f32, [x] { return x; });
+  EXPECT_NE(message_of([&] { wrong.write(path); }).find("tensor 'x', shape: expected [2, 2], found [3, 64]"),
+            std::string::npos);
+  fs::remove(path);
 }
 
 TEST(Gguf, EveryKindOfMetadata) {

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "quern/base/mmap.h"
-#include "quern/models/gguf/gguf_model.h"
-#include "quern/models/gguf/gguf_tokenizer.h"
+#include "quern/gguf/gguf_model.h"
+#include "quern/gguf/gguf_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::filesystem::path path =
@@ -23,10 +23,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& [name, e] : f->entries()) touch(f->tensor(name));
     try {
       keep = keep + static_cast<double>(
-                        quern::models::gguf_tokenizer(*f).encode("Once upon a time, 12 \xF0\x9F\x90\x88").size());
+                        quern::gguf::read_tokenizer(*f).encode("Once upon a time, 12 \xF0\x9F\x90\x88").size());
     } catch (const quern::Error&) {
     }
-    quern::TensorFolder weights = quern::models::gguf_weights(f, quern::DType::bf16);
+    quern::TensorFolder weights = quern::gguf::read_weights(f, quern::DType::bf16);
     for (const std::string& name : weights.names()) touch(weights.tensor(name));
   } catch (const quern::Error&) {
   }

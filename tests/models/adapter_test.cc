@@ -81,7 +81,7 @@ TEST_P(Adapters, LogitsEqualPeft) {
 
 INSTANTIATE_TEST_SUITE_P(All, Adapters,
                          testing::Values("llama", "llama-saved", "qwen2", "zaya", "zamba", "zamba2-1block",
-                                         "zamba2-2block", "zamba2-one-layer"),
+                                         "zamba2-2block", "zamba2-one-layer", "granite-h", "falcon-h1", "nemotron-h"),
                          [](const auto& i) {
                            std::string s = i.param;
                            std::replace(s.begin(), s.end(), '-', '_');

@@ -1,6 +1,6 @@
 // The tokenizers that .gguf files hold, against the tokenizer.json they were made from
 // (tools/oracles/models/make_gguf_tokenizers.py).
-#include "quern/models/gguf/gguf_tokenizer.h"
+#include "quern/gguf/gguf_tokenizer.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ TEST(GgufTokenizer, WhatIsNotSupportedIsNamed) {
     EXPECT_NE(at, content.npos);
     content.replace(at, from.size(), to);
     write_file(path, content);
-    return message_of([&] { models::gguf_tokenizer(GgufFile(path)); });
+    return message_of([&] { gguf::read_tokenizer(GgufFile(path)); });
   };
   EXPECT_NE(refusal("qwen.gguf", "gpt2", "bert").find("'tokenizer.ggml.model': 'bert'"), std::string::npos);
   EXPECT_NE(refusal("qwen.gguf", "qwen2", "tekkn").find("'tokenizer.ggml.pre': 'tekkn'"), std::string::npos);

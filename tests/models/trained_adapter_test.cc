@@ -104,7 +104,9 @@ TEST_P(TrainedAdapters, GradientsEqualTorch) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TrainedAdapters, testing::Values("qwen2", "zaya", "zamba", "zamba2-2block"),
+INSTANTIATE_TEST_SUITE_P(All, TrainedAdapters,
+                         testing::Values("qwen2", "zaya", "zamba", "zamba2-2block", "granite-h", "falcon-h1",
+                                         "nemotron-h"),
                          [](const auto& i) {
                            std::string s = i.param;
                            std::replace(s.begin(), s.end(), '-', '_');
@@ -136,7 +138,7 @@ double product(const std::vector<float>& a, const std::vector<float>& b) {
 
 // In f32 the gradient's own length is the slope of the loss along it.
 TEST(TrainedAdapterBases, GradientsAreSlopes) {
-  for (const char* name : {"llama-gqa", "zaya-2-4x2", "zamba2-2block", "zamba-6"}) {
+  for (const char* name : {"llama-gqa", "zaya-2-4x2", "zamba2-2block", "zamba-6", "granite-h-moe", "falcon-h1"}) {
     const Golden g(name);
     Learner l(g, {.rank = 2});
     l.randomize(0.05);
@@ -159,7 +161,7 @@ TEST(TrainedAdapterBases, GradientsAreSlopes) {
 // Over a quantized base it is the gradient of the same weights in f32, but for the bf16 that inputs of quantized
 // products are rounded to.
 TEST(TrainedAdapterBases, GradientsAreThoseOfTheWeightsAsTheyMultiply) {
-  for (const char* name : {"llama-gqa", "zaya-2-4x2", "zamba2-2block", "zamba-6"})
+  for (const char* name : {"llama-gqa", "zaya-2-4x2", "zamba2-2block", "zamba-6", "granite-h-moe", "falcon-h1"})
     for (const char* format : {"q8", "q4"}) {
       const Golden g(name);
       QuantizedInFull in_full;

@@ -36,7 +36,7 @@ struct Mamba2Config {
     v("conv_bias", conv_bias, "bias of the convolution");
     v("proj_bias", proj_bias, "biases of the projections");
     v("norm", norm, "normalize the gated output; otherwise it is Y ⊙ SiLU(z)");
-    v("factors", factors, "factors of z, x, B, C and dt behind the projection (none if empty)");
+    v("factors", factors, "factors of z, x, B, C and dt after the projection (none if empty)");
     v("norm_eps", norm_eps, "epsilon of the gated norm");
     v("dt_min", dt_min, "lower bound of the time step; 0 is none");
     v("dt_max", dt_max, "upper bound of the time step (none if absent)");

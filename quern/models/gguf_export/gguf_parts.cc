@@ -1,3 +1,4 @@
+// What the families share: embedding, head and last norm, rotary settings, Mamba-2.
 #include <cmath>
 
 #include "quern/base/config.h"

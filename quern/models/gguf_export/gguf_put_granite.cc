@@ -1,3 +1,4 @@
+// Granite 4 and Bamba as architecture granitehybrid; all-attention Granite as granite or granitemoe.
 #include <algorithm>
 
 #include "quern/base/error.h"

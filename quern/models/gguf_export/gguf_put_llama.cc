@@ -1,3 +1,4 @@
+// Llama and Mistral as architecture llama, Qwen2 and Qwen3 as their own.
 #include "quern/base/error.h"
 #include "quern/models/gguf_export/gguf_families.h"
 

@@ -24,7 +24,7 @@ void put_nemotron_h(GgufSheet& s, const NemotronHConfig& c, Notes&) {
   s.count("vocab_size", c.vocab_size);
   put_ssm(s, c.mixer());
   for (size_t l = 0; l < layers.size(); ++l) {
-    const std::string hf = fmt::format("backbone.layers.{}.", l), blk = fmt::format("blk.{}.", l);
+    const std::string hf = fmt::format("model.layers.{}.", l), blk = fmt::format("blk.{}.", l);
     s.take_both(hf + "norm", blk + "attn_norm");
     if (layers[l] == NemotronLayer::mamba) put_mamba2(s, c.mixer(), hf + "mixer.", blk);
     for (const auto& [x, heads] : {std::pair{"q", c.num_attention_heads}, {"k", c.kv_heads()}})
@@ -35,9 +35,9 @@ void put_nemotron_h(GgufSheet& s, const NemotronHConfig& c, Notes&) {
     s.take_both(hf + "mixer.up_proj", blk + "ffn_up");
     s.take_both(hf + "mixer.down_proj", blk + "ffn_down");
   }
-  s.take("backbone.embeddings.weight", "token_embd.weight");
+  s.take("model.embeddings.weight", "token_embd.weight");
   if (s.has("lm_head.weight")) s.take("lm_head.weight", "output.weight");
-  s.take("backbone.norm_f.weight", "output_norm.weight");
+  s.take("model.norm_f.weight", "output_norm.weight");
 }
 
 }  // namespace quern::models

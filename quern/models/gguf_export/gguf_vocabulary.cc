@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "quern/base/error.h"
+#include "quern/gguf/gguf_tokenizer.h"
 #include "quern/models/checkpoint.h"
-#include "quern/models/gguf/gguf_tokenizer.h"
 #include "quern/text/chat/chat_template.h"
 
 namespace quern::models {
@@ -39,7 +39,8 @@ std::vector<Json> parts(const Json* j, const char* list) {
 
 Vocabulary vocabulary(const Json& t, int64_t size) {
   Vocabulary v;
-  for (int64_t i = 0; i < size; ++i) v.tokens.push_back(fmt::format("[PAD{}]", i)), v.kinds.push_back(kGgufUnused);
+  for (int64_t i = 0; i < size; ++i)
+    v.tokens.push_back(fmt::format("[PAD{}]", i)), v.kinds.push_back(gguf::kGgufUnused);
   auto put = [&](const std::string& token, int64_t id, int32_t kind) {
     if (id < 0 || id >= size)
       fail("tokenizer.json: token '{}' has number {}, the embedding has {} rows", token, id, size);
@@ -50,7 +51,7 @@ Vocabulary vocabulary(const Json& t, int64_t size) {
   const bool fallback = flag(model, "byte_fallback", false);
   for (const auto& [token, id] : model.at("vocab").as_object("tokenizer.json, vocab")) {
     const bool byte = fallback && token.size() == 6 && token.starts_with("<0x") && token.ends_with(">");
-    put(token, id.as_int("tokenizer.json, vocab"), byte ? kGgufByte : kGgufNormal);
+    put(token, id.as_int("tokenizer.json, vocab"), byte ? gguf::kGgufByte : gguf::kGgufNormal);
   }
   const Json* unknown = field(model, "unk_token");
   if (const Json* added = field(t, "added_tokens"))
@@ -58,9 +59,9 @@ Vocabulary vocabulary(const Json& t, int64_t size) {
       const std::string& token = a.at("content").as_string();
       const bool unk = unknown && *unknown == Json(token);
       put(token, a.at("id").as_int(),
-          unk                         ? kGgufUnknown
-          : flag(a, "special", false) ? kGgufControl
-                                      : kGgufUserDefined);
+          unk                         ? gguf::kGgufUnknown
+          : flag(a, "special", false) ? gguf::kGgufControl
+                                      : gguf::kGgufUserDefined);
     }
   return v;
 }
@@ -89,25 +90,26 @@ std::vector<float> scores(const Json& model, const Vocabulary& v) {
 
 // How a byte-level tokenizer splits, by its name in GGUF; empty: none.
 std::string_view split_name(const Json& t) {
-  std::string pattern;
-  bool digits = false, nfc = false, bytes = false, own_pattern = false;
+  gguf::ByteLevelSplit split;
+  bool bytes = false, own_pattern = false;
   for (const Json& n : parts(field(t, "normalizer"), "normalizers")) {
     if (!is_type(n, "NFC")) return {};
-    nfc = true;
+    split.nfc = true;
   }
   for (const Json& p : parts(field(t, "pre_tokenizer"), "pretokenizers")) {
     if (is_type(p, "Digits")) {
-      digits = flag(p, "individual_digits", false);
+      split.digits = flag(p, "individual_digits", false);
     } else if (is_type(p, "ByteLevel") && !flag(p, "add_prefix_space", true)) {
       bytes = true, own_pattern = flag(p, "use_regex", true);
-    } else if (is_type(p, "Split") && pattern.empty() && p.at("pattern").find("Regex")) {
-      pattern = p.at("pattern").at("Regex").as_string();
+    } else if (is_type(p, "Split") && split.pattern.empty() && p.at("pattern").find("Regex")) {
+      split.pattern = p.at("pattern").at("Regex").as_string();
     } else {
       return {};
     }
   }
-  if (!bytes || own_pattern != pattern.empty()) return {};
-  return gguf_split_name(pattern, digits, nfc, flag(t.at("model"), "ignore_merges", false));
+  if (!bytes || own_pattern != split.pattern.empty()) return {};
+  split.whole_words = flag(t.at("model"), "ignore_merges", false);
+  return gguf::split_name(split);
 }
 
 bool prepends_space(const Json& t) {

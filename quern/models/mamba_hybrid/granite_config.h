@@ -40,7 +40,7 @@ struct GraniteConfig {
     v("num_attention_heads", num_attention_heads, "query heads");
     v("num_key_value_heads", num_key_value_heads, "key/value heads (query heads if absent)");
     v("max_position_embeddings", max_position_embeddings, "maximum context length");
-    v("num_local_experts", num_local_experts, "granite: experts beside the feed-forward; 0 is none");
+    v("num_local_experts", num_local_experts, "granite: experts next to the feed-forward; 0 is none");
     v("num_experts_per_tok", num_experts_per_tok, "granite: experts per token");
     v("rms_norm_eps", rms_norm_eps, "epsilon of the norms");
     v("embedding_multiplier", embedding_multiplier, "granite: factor of the embedding");

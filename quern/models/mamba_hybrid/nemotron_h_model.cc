@@ -6,12 +6,12 @@
 namespace quern::models {
 namespace {
 
-constexpr std::string_view kRoot = "backbone.";
+constexpr std::string_view kRoot = "model.";
 
 PreNormShape shape_of(const NemotronHConfig& c) {
   PreNormShape s{c.vocab_size, c.hidden_size, c.tie_word_embeddings, c.layer_norm_epsilon};
   s.ffn_norm = s.mixer_norm = "norm", s.final_norm = "norm_f";
-  s.root = "backbone", s.embedding = "embeddings";
+  s.embedding = "embeddings";
   return s;
 }
 
@@ -53,7 +53,7 @@ NemotronHModel::NemotronHModel(NemotronHConfig config) : PreNormModel(shape_of(c
 
 std::vector<std::string> NemotronHModel::other_names(const std::string& name) const {
   if (!name.starts_with(kRoot)) return {};
-  return {"model." + name.substr(kRoot.size())};
+  return {"backbone." + name.substr(kRoot.size())};
 }
 
 Tensor NemotronHModel::read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const {

@@ -1,5 +1,5 @@
-// Nemotron-H: one norm and one mixer or feed-forward per layer. Tensors are named as published files name them,
-// backbone.…; transformers says model.… while it runs, which is read as well.
+// Nemotron-H: one norm and one mixer or feed-forward per layer. Tensors are named as transformers names them while it
+// runs, and PEFT in adapters: model.…; published files say backbone.…, which is read as well.
 #pragma once
 #include "quern/models/mamba_hybrid/nemotron_h_config.h"
 #include "quern/models/pre_norm_model.h"

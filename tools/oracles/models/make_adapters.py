@@ -1,5 +1,5 @@
-"""Goldens for LoRA adapters: random adapters of PEFT on the tiny checkpoints of make.py and make_zamba.py, and the
-logits that transformers and PEFT compute with them in f32.
+"""Goldens for LoRA adapters: random adapters of PEFT on the tiny checkpoints of make.py, make_zamba.py and
+make_mamba_hybrids.py, and the logits that transformers and PEFT compute with them in f32.
 
     pip install -r tools/oracles/requirements.txt
     python tools/oracles/models/make_adapters.py      # writes tests/goldens/adapters/*/
@@ -83,6 +83,10 @@ def main():
                           "out_proj", "linear"])
     write("zamba2-1block", "zamba2-1block", 56, size=0.1, r=2, lora_alpha=4, target_modules="all-linear")
     write("zamba2-2block", "zamba2-2block", 57, learn=True, size=0.1, r=3, lora_alpha=3, use_rslora=True, target_modules="all-linear")
+    write("granite-h", "granite-h", 59, learn=True, size=0.2, r=2, lora_alpha=4, target_modules="all-linear")
+    for seed, base in ((60, "falcon-h1"), (61, "nemotron-h")):  # PEFT refuses out_proj of models that it calls Mamba
+        write(base, base, seed, learn=True, size=0.3, r=2, lora_alpha=4,
+              target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "in_proj", "gate_proj", "up_proj", "down_proj"])
     write("zamba2-one-layer", "zamba2-1block", 58, r=2, lora_alpha=8, layers_to_transform=[3], layers_pattern="layers",
           target_modules=["q_proj", "o_proj", "gate_up_proj"])
 

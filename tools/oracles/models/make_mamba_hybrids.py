@@ -57,7 +57,8 @@ def write(name, config, seed, grads):
         out = model(x, use_cache=False).logits[0]
         loss = torch.nn.functional.cross_entropy(out[:-1], x[0, 1:])
         loss.backward()
-        g = {stored_name(n, config.model_type): (p.grad if p.grad is not None else torch.zeros_like(p)).float().contiguous()
+        parameter = (lambda n: n) if config.model_type == "nemotron_h" else (lambda n: stored_name(n, config.model_type))
+        g = {parameter(n): (p.grad if p.grad is not None else torch.zeros_like(p)).float().contiguous()
              for n, p in model.named_parameters() if n not in tied}
         g["loss"] = loss.detach().float().reshape(1)
         save_file(g, folder / "grads.safetensors")

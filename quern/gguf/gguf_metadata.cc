@@ -1,11 +1,11 @@
-#include "quern/models/gguf/gguf_metadata.h"
+#include "quern/gguf/gguf_metadata.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "quern/base/error.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 // Keys of an architecture that need no reading, or that the vocabulary and the tensors tell as well.
@@ -13,6 +13,10 @@ constexpr std::string_view kHarmless[] = {"vocab_size", "tensor_data_layout", "e
                                           "rope.scaling.original_context_length", "rope.scaling.finetuned"};
 
 }  // namespace
+
+GgufMetadata::GgufMetadata(const GgufFile& f) : file_(f), arch_(text("general.architecture")) {
+  if (arch_.empty()) fail("{} is missing", where("general.architecture"));
+}
 
 std::string GgufMetadata::where(const std::string& key) const {
   return fmt::format("{}, metadata '{}'", file_.path().string(), key);
@@ -35,14 +39,13 @@ double GgufMetadata::real(const std::string& key, double otherwise) {
   return j ? j->as_double(where_own(key)) : otherwise;
 }
 
-bool GgufMetadata::flag(const std::string& key, bool otherwise) {
+bool GgufMetadata::flag(const std::string& key, Json otherwise) {
   const Json* j = own(key);
-  return j ? j->as_bool(where_own(key)) : otherwise;
+  return (j ? *j : otherwise).as_bool(where_own(key));
 }
 
-std::string GgufMetadata::text(const std::string& key, bool required) {
+std::string GgufMetadata::text(const std::string& key) {
   const Json* j = find(key);
-  if (!j && required) fail("{} is missing", where(key));
   return j ? j->as_string(where(key)) : "";
 }
 
@@ -54,7 +57,7 @@ void GgufMetadata::refuse_others() const {
            value.is_array() ? "a list" : value.dump());
 }
 
-Json gguf_common_config(GgufMetadata& m) {
+Json common_config(GgufMetadata& m) {
   if (const std::string type = m.text("general.type"); !type.empty() && type != "model")
     fail("{}: '{}', expected model", m.where("general.type"), type);
   if (const Json* parts = m.find("split.count"); parts && parts->as_int(m.where("split.count")) > 1)
@@ -62,7 +65,7 @@ Json gguf_common_config(GgufMetadata& m) {
   if (!m.flag("attention.causal", true))
     fail("{}: false is not supported, expected true", m.where_own("attention.causal"));
   Json j = Json::object();
-  j.set("vocab_size", gguf_matrix(m.file(), "token_embd.weight")[0]);
+  j.set("vocab_size", matrix_shape(m.file(), "token_embd.weight")[0]);
   j.set("hidden_size", m.whole("embedding_length"));
   const int64_t layers = m.whole("block_count");
   if (layers < 1 || layers > 4096) fail("{}: {} blocks", m.where_own("block_count"), layers);
@@ -78,7 +81,7 @@ Json gguf_common_config(GgufMetadata& m) {
   return j;
 }
 
-const Shape& gguf_matrix(const GgufFile& f, const std::string& name) {
+const Shape& matrix_shape(const GgufFile& f, const std::string& name) {
   auto it = f.entries().find(name);
   if (it == f.entries().end()) fail("{}: tensor '{}' is missing", f.path().string(), name);
   if (it->second.shape.size() != 2)
@@ -86,4 +89,4 @@ const Shape& gguf_matrix(const GgufFile& f, const std::string& name) {
   return it->second.shape;
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

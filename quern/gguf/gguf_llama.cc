@@ -1,9 +1,9 @@
-#include "quern/models/gguf/gguf_llama.h"
+#include "quern/gguf/gguf_llama.h"
 
 #include "quern/base/error.h"
-#include "quern/models/gguf/gguf_rope.h"
+#include "quern/gguf/gguf_rope.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 constexpr std::pair<std::string_view, std::string_view> kParts[] = {
@@ -16,11 +16,11 @@ constexpr std::pair<std::string_view, std::string_view> kParts[] = {
 
 }  // namespace
 
-Json gguf_llama_config(GgufMetadata& m) {
+Json llama_config(GgufMetadata& m) {
   const GgufFile& f = m.file();
   if (const int64_t e = m.whole("expert_count", 0); e != 0)
     fail("{}: {} experts are not supported", m.where_own("expert_count"), e);
-  Json j = gguf_common_config(m);
+  Json j = common_config(m);
   const int64_t window = m.whole("attention.sliding_window", 0), heads = m.whole("attention.head_count");
   const int64_t layers = j.at("num_hidden_layers").as_int();
   if (heads < 1) fail("{}: {}, expected at least 1", m.where_own("attention.head_count"), heads);
@@ -34,7 +34,7 @@ Json gguf_llama_config(GgufMetadata& m) {
   j.set("head_dim", head_dim);
   j.set("attention_bias", f.entries().count("blk.0.attn_q.bias") > 0);
   j.set("mlp_bias", f.entries().count("blk.0.ffn_gate.bias") > 0);
-  j.set("rope_parameters", gguf_rope(m, head_dim));
+  j.set("rope_parameters", rope_parameters(m, head_dim));
   if (window > 0) {
     j.set("sliding_window", window);
     j.set("layer_types", Json(Json::Array(static_cast<size_t>(layers), "sliding_attention")));
@@ -43,7 +43,7 @@ Json gguf_llama_config(GgufMetadata& m) {
 }
 
 // Architecture llama stores the rows of queries and keys in neighboring pairs, qwen2 and qwen3 as they are here.
-void gguf_llama_tensors(GgufTensors& t, const Json& config) {
+void llama_tensors(GgufTensors& t, const Json& config) {
   const bool paired = t.file().metadata().at("general.architecture").as_string() == "llama";
   const int64_t layers = config.at("num_hidden_layers").as_int(), head_dim = config.at("head_dim").as_int();
   t.skip("rope_freqs.weight");  // read already
@@ -62,4 +62,4 @@ void gguf_llama_tensors(GgufTensors& t, const Json& config) {
       }
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -2,12 +2,12 @@
 // one: rotary positions and none of Granite's multipliers. granite and granitemoe, attention in every layer, are the
 // same model without Mamba layers.
 #pragma once
-#include "quern/models/gguf/gguf_metadata.h"
-#include "quern/models/gguf/gguf_tensors.h"
+#include "quern/gguf/gguf_metadata.h"
+#include "quern/gguf/gguf_tensors.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
-Json gguf_granite_config(GgufMetadata& m);
-void gguf_granite_tensors(GgufTensors& t, const Json& config);
+Json granite_config(GgufMetadata& m);
+void granite_tensors(GgufTensors& t, const Json& config);
 
-}  // namespace quern::models
+}  // namespace quern::gguf

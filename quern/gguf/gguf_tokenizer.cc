@@ -1,4 +1,4 @@
-#include "quern/models/gguf/gguf_tokenizer.h"
+#include "quern/gguf/gguf_tokenizer.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 constexpr const char* kMark = "\xE2\x96\x81";  // ▁
@@ -232,18 +232,20 @@ Json sentence_pieces(const Source& s) {
 
 }  // namespace
 
-std::string_view gguf_split_name(std::string_view pattern, bool digits, bool nfc, bool whole_words) {
+std::string_view split_name(const ByteLevelSplit& split) {
   // Two spellings of the same contractions, one behind the other, are in use.
   constexpr std::string_view kOther = "(?i:'(?:s|t|re|ve|m|ll|d))", kOurs = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
-  const std::string spelled =
-      pattern.starts_with(kOther) ? fmt::format("{}{}", kOurs, pattern.substr(kOther.size())) : std::string(pattern);
+  const std::string pattern = split.pattern.starts_with(kOther)
+                                  ? fmt::format("{}{}", kOurs, split.pattern.substr(kOther.size()))
+                                  : split.pattern;
   for (const Split& s : kSplits)
-    if (spelled == (s.pattern ? s.pattern : "") && digits == s.digits && nfc == s.nfc && whole_words == s.whole_words)
+    if (pattern == (s.pattern ? s.pattern : "") && split.digits == s.digits && split.nfc == s.nfc &&
+        split.whole_words == s.whole_words)
       return s.name;
   return {};
 }
 
-text::Tokenizer gguf_tokenizer(const GgufFile& file) {
+text::Tokenizer read_tokenizer(const GgufFile& file) {
   const auto& m = file.metadata();
   const std::string path = file.path().string();
   auto it = m.find("tokenizer.ggml.model");
@@ -265,4 +267,4 @@ text::Tokenizer gguf_tokenizer(const GgufFile& file) {
   }
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

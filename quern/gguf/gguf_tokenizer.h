@@ -5,9 +5,9 @@
 #include "quern/tensor/gguf.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
-text::Tokenizer gguf_tokenizer(const GgufFile& file);
+text::Tokenizer read_tokenizer(const GgufFile& file);
 
 // Kinds of tokens, as a file numbers them.
 enum GgufTokenKind : int32_t {
@@ -18,8 +18,13 @@ enum GgufTokenKind : int32_t {
   kGgufUnused = 5,
   kGgufByte = 6
 };
-// tokenizer.ggml.pre of a byte-level tokenizer with this pattern ("": the byte-level splitter's own), digits one by one,
-// text normalized to NFC, and words that are tokens taken whole; empty: it has no name that is read here.
-std::string_view gguf_split_name(std::string_view pattern, bool digits, bool nfc, bool whole_words);
+// How a byte-level tokenizer splits text: by a pattern ("": the splitter's own), digits one by one, after normalizing to
+// NFC; and whether a word that is a token needs no merges.
+struct ByteLevelSplit {
+  std::string pattern;
+  bool digits = false, nfc = false, whole_words = false;
+};
+// Its name as tokenizer.ggml.pre; empty: it has none that is read here.
+std::string_view split_name(const ByteLevelSplit& split);
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -10,7 +10,7 @@
 #include "quern/tensor/gguf.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
 class GgufTensors {
  public:
@@ -44,4 +44,4 @@ class GgufTensors {
   std::set<std::string> used_;
 };
 
-}  // namespace quern::models
+}  // namespace quern::gguf

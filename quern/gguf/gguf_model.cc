@@ -1,15 +1,15 @@
-#include "quern/models/gguf/gguf_model.h"
+#include "quern/gguf/gguf_model.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "quern/base/error.h"
-#include "quern/models/gguf/gguf_falcon_h1.h"
-#include "quern/models/gguf/gguf_granite.h"
-#include "quern/models/gguf/gguf_llama.h"
-#include "quern/models/gguf/gguf_nemotron_h.h"
+#include "quern/gguf/gguf_falcon_h1.h"
+#include "quern/gguf/gguf_granite.h"
+#include "quern/gguf/gguf_llama.h"
+#include "quern/gguf/gguf_nemotron_h.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 struct Architecture {
@@ -18,14 +18,14 @@ struct Architecture {
   void (*tensors)(GgufTensors&, const Json& config);
 };
 constexpr Architecture kArchitectures[] = {
-    {"llama", gguf_llama_config, gguf_llama_tensors},
-    {"qwen2", gguf_llama_config, gguf_llama_tensors},
-    {"qwen3", gguf_llama_config, gguf_llama_tensors},
-    {"granite", gguf_granite_config, gguf_granite_tensors},
-    {"granitemoe", gguf_granite_config, gguf_granite_tensors},
-    {"granitehybrid", gguf_granite_config, gguf_granite_tensors},
-    {"falcon-h1", gguf_falcon_h1_config, gguf_falcon_h1_tensors},
-    {"nemotron_h", gguf_nemotron_h_config, gguf_nemotron_h_tensors},
+    {"llama", llama_config, llama_tensors},
+    {"qwen2", llama_config, llama_tensors},
+    {"qwen3", llama_config, llama_tensors},
+    {"granite", granite_config, granite_tensors},
+    {"granitemoe", granite_config, granite_tensors},
+    {"granitehybrid", granite_config, granite_tensors},
+    {"falcon-h1", falcon_h1_config, falcon_h1_tensors},
+    {"nemotron_h", nemotron_h_config, nemotron_h_tensors},
 };
 
 const Architecture& architecture(const GgufMetadata& m) {
@@ -41,22 +41,22 @@ const Architecture& architecture(const GgufMetadata& m) {
 
 }  // namespace
 
-Json gguf_config(const GgufFile& f) {
+Json read_config(const GgufFile& f) {
   GgufMetadata m(f);
   Json j = architecture(m).config(m);
   m.refuse_others();
   return j;
 }
 
-TensorFolder gguf_weights(const std::shared_ptr<const GgufFile>& file, DType unpacked) {
-  const Json config = gguf_config(*file);
+TensorFolder read_weights(const std::shared_ptr<const GgufFile>& file, DType unpacked) {
+  const Json config = read_config(*file);
   const std::string& family = config.at("model_type").as_string();
   const bool nemotron = family == "nemotron_h", last_norm = family == "bamba" || family == "falcon_h1";
   GgufTensors t(file, unpacked);
   for (const auto& [theirs, ours] :
-       {std::pair{"token_embd.weight", nemotron ? "backbone.embeddings.weight" : "model.embed_tokens.weight"},
+       {std::pair{"token_embd.weight", nemotron ? "model.embeddings.weight" : "model.embed_tokens.weight"},
         {"output.weight", "lm_head.weight"},
-        {"output_norm.weight", nemotron    ? "backbone.norm_f.weight"
+        {"output_norm.weight", nemotron    ? "model.norm_f.weight"
                                : last_norm ? "model.final_layernorm.weight"
                                            : "model.norm.weight"}})
     if (t.has(theirs)) t.add(ours, theirs);
@@ -64,4 +64,4 @@ TensorFolder gguf_weights(const std::shared_ptr<const GgufFile>& file, DType unp
   return std::move(t).folder();
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

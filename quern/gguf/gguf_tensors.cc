@@ -1,10 +1,10 @@
-#include "quern/models/gguf/gguf_tensors.h"
+#include "quern/gguf/gguf_tensors.h"
 
 #include <cstring>
 
 #include "quern/base/error.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 Tensor halves(const Tensor& t, int64_t heads, int64_t rotary) {
@@ -24,6 +24,7 @@ Tensor stacked(const Tensor& a, const Tensor& b, const Shape& shape) {
   const size_t axis = shape.size() - 2;
   const int64_t outer = axis == 0 ? 1 : a.dim(0);
   Tensor out = Tensor::empty(shape, a.dtype());
+  if (a.size() == 0) return out;
   const auto half = static_cast<size_t>(a.bytes() / outer);
   auto* to = static_cast<std::byte*>(out.raw());
   for (int64_t o = 0; o < outer; ++o)
@@ -98,4 +99,4 @@ TensorFolder GgufTensors::folder() && {
   return TensorFolder(file_->path(), std::move(entries_));
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

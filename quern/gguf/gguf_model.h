@@ -7,11 +7,11 @@
 #include "quern/tensor/gguf.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
 // config.json of the file; begin and end tokens included.
-Json gguf_config(const GgufFile& file);
+Json read_config(const GgufFile& file);
 // Its tensors. Matrices in blocks of bits or in f16 are unpacked to `unpacked` (f32 or bf16) as they are read.
-TensorFolder gguf_weights(const std::shared_ptr<const GgufFile>& file, DType unpacked);
+TensorFolder read_weights(const std::shared_ptr<const GgufFile>& file, DType unpacked);
 
-}  // namespace quern::models
+}  // namespace quern::gguf

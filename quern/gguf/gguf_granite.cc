@@ -1,12 +1,12 @@
-#include "quern/models/gguf/gguf_granite.h"
+#include "quern/gguf/gguf_granite.h"
 
 #include <cmath>
 
 #include "quern/base/error.h"
-#include "quern/models/gguf/gguf_mamba2.h"
-#include "quern/models/gguf/gguf_rope.h"
+#include "quern/gguf/gguf_mamba2.h"
+#include "quern/gguf/gguf_rope.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 // Key/value heads per layer: a list whose zeros are Mamba layers, or one number for all.
@@ -33,7 +33,7 @@ std::vector<int64_t> kv_heads(GgufMetadata& m, int64_t layers) {
 }
 
 void set_mamba(GgufMetadata& m, Json& j) {
-  const GgufSsm s = gguf_ssm(m);
+  const GgufSsm s = ssm_sizes(m);
   const int64_t width = j.at("hidden_size").as_int();
   if (width < 1 || s.inner % width)
     fail("{}: {} is not a multiple of embedding_length {}", m.where_own("ssm.inner_size"), s.inner, width);
@@ -44,7 +44,7 @@ void set_mamba(GgufMetadata& m, Json& j) {
 // Inner width of the feed-forward that every token takes; 0 where there are experts alone.
 int64_t shared_width(const GgufFile& f) {
   for (const char* name : {"blk.0.ffn_gate_shexp.weight", "blk.0.ffn_gate.weight"})
-    if (f.entries().count(name)) return gguf_matrix(f, name)[0];
+    if (f.entries().count(name)) return matrix_shape(f, name)[0];
   return 0;
 }
 
@@ -71,8 +71,8 @@ void set_granite(GgufMetadata& m, Json& j, double attention_scale) {
 
 }  // namespace
 
-Json gguf_granite_config(GgufMetadata& m) {
-  Json j = gguf_common_config(m);
+Json granite_config(GgufMetadata& m) {
+  Json j = common_config(m);
   const int64_t layers = j.at("num_hidden_layers").as_int(), heads = m.whole("attention.head_count");
   const int64_t width = j.at("hidden_size").as_int();
   if (heads < 1 || width % heads)
@@ -111,13 +111,13 @@ Json gguf_granite_config(GgufMetadata& m) {
   j.set("mamba_conv_bias", any(m.file(), layers, "ssm_conv1d.bias"));
   j.set("mamba_proj_bias", any(m.file(), layers, "ssm_in.bias"));
   if (rotary)
-    j.set("rope_parameters", gguf_rope(m, width / heads, plain));
+    j.set("rope_parameters", rope_parameters(m, width / heads, plain ? RotatedHead::part : RotatedHead::whole));
   else  // nothing is rotated, whatever these say
     m.own("rope.dimension_count"), m.own("rope.freq_base");
   return j;
 }
 
-void gguf_granite_tensors(GgufTensors& t, const Json& config) {
+void granite_tensors(GgufTensors& t, const Json& config) {
   const bool bamba = config.at("model_type") == Json("bamba");
   const int64_t layers = config.at("num_hidden_layers").as_int(), heads = config.at("num_attention_heads").as_int();
   const int64_t head_dim = config.at("hidden_size").as_int() / heads;
@@ -135,7 +135,7 @@ void gguf_granite_tensors(GgufTensors& t, const Json& config) {
     };
     add("input_layernorm", "attn_norm");
     add(bamba ? "pre_ff_layernorm" : "post_attention_layernorm", "ffn_norm");
-    if (t.has(p + "ssm_in.weight")) gguf_mamba2_tensors(t, l, hf + "mamba.");
+    if (t.has(p + "ssm_in.weight")) mamba2_tensors(t, l, hf + "mamba.");
     for (const char* x : {"q", "k"})
       for (const char* kind : {".weight", ".bias"})
         if (const std::string name = fmt::format("{}attn_{}{}", p, x, kind); t.has(name))
@@ -159,4 +159,4 @@ void gguf_granite_tensors(GgufTensors& t, const Json& config) {
   }
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -1,11 +1,11 @@
-#include "quern/models/gguf/gguf_nemotron_h.h"
+#include "quern/gguf/gguf_nemotron_h.h"
 
 #include <algorithm>
 
 #include "quern/base/error.h"
-#include "quern/models/gguf/gguf_mamba2.h"
+#include "quern/gguf/gguf_mamba2.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 // A number per layer, zero where the layer has none; the others must agree. Returns that one number, 0 without any.
@@ -29,13 +29,13 @@ int64_t per_layer(GgufMetadata& m, const char* key, int64_t layers, std::vector<
 
 }  // namespace
 
-Json gguf_nemotron_h_config(GgufMetadata& m) {
+Json nemotron_h_config(GgufMetadata& m) {
   const auto any = [&](int64_t layers, const char* name) {
     for (int64_t l = 0; l < layers; ++l)
       if (m.file().entries().count(fmt::format("blk.{}.{}", l, name))) return true;
     return false;
   };
-  Json j = gguf_common_config(m);
+  Json j = common_config(m);
   const int64_t layers = j.at("num_hidden_layers").as_int(), heads = m.whole("attention.head_count");
   if (heads < 1) fail("{}: {}, expected at least 1", m.where_own("attention.head_count"), heads);
   std::vector<int64_t> kv, ffn;
@@ -49,7 +49,7 @@ Json gguf_nemotron_h_config(GgufMetadata& m) {
            l);
     types.push(kv[k] > 0 ? "attention" : ffn[k] > 0 ? "mlp" : "mamba");
   }
-  const GgufSsm s = gguf_ssm(m);
+  const GgufSsm s = ssm_sizes(m);
   const int64_t head_dim = m.whole("attention.key_length", j.at("hidden_size").as_int() / heads);
   if (const int64_t v = m.whole("attention.value_length", head_dim); v != head_dim)
     fail("{}: {}, expected {} as attention.key_length", m.where_own("attention.value_length"), v, head_dim);
@@ -70,15 +70,15 @@ Json gguf_nemotron_h_config(GgufMetadata& m) {
   return j;
 }
 
-void gguf_nemotron_h_tensors(GgufTensors& t, const Json& config) {
+void nemotron_h_tensors(GgufTensors& t, const Json& config) {
   for (int64_t l = 0; l < config.at("num_hidden_layers").as_int(); ++l) {
-    const std::string p = fmt::format("blk.{}.", l), hf = fmt::format("backbone.layers.{}.", l);
+    const std::string p = fmt::format("blk.{}.", l), hf = fmt::format("model.layers.{}.", l);
     auto add = [&](const char* ours, const char* theirs) {
       for (const char* kind : {".weight", ".bias"})
         if (t.has(p + theirs + kind)) t.add(hf + ours + kind, p + theirs + kind);
     };
     add("norm", "attn_norm");
-    if (t.has(p + "ssm_in.weight")) gguf_mamba2_tensors(t, l, hf + "mixer.");
+    if (t.has(p + "ssm_in.weight")) mamba2_tensors(t, l, hf + "mixer.");
     // Converters put the rows of queries and keys in pairs though nothing is rotated.
     for (const auto& [x, heads] : {std::pair{"q", "num_attention_heads"}, {"k", "num_key_value_heads"}})
       if (const std::string name = fmt::format("{}attn_{}.weight", p, x); t.has(name))
@@ -89,4 +89,4 @@ void gguf_nemotron_h_tensors(GgufTensors& t, const Json& config) {
   }
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -6,11 +6,11 @@
 
 #include "quern/tensor/gguf.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
 class GgufMetadata {
  public:
-  explicit GgufMetadata(const GgufFile& f) : file_(f), arch_(text("general.architecture", true)) {}
+  explicit GgufMetadata(const GgufFile& f);
   const GgufFile& file() const { return file_; }
   const std::string& arch() const { return arch_; }
   std::string where(const std::string& key) const;  // for messages
@@ -20,8 +20,8 @@ class GgufMetadata {
   int64_t whole(const std::string& key);  // of <architecture>.<key>, as are the next three; throws Error when absent
   int64_t whole(const std::string& key, int64_t otherwise) { return own(key) ? whole(key) : otherwise; }
   double real(const std::string& key, double otherwise);
-  bool flag(const std::string& key, bool otherwise);
-  std::string text(const std::string& key, bool required = false);  // "" when absent
+  bool flag(const std::string& key, Json otherwise);
+  std::string text(const std::string& key);  // "" when absent
   void refuse_others() const;
 
  private:
@@ -31,8 +31,8 @@ class GgufMetadata {
 };
 
 // config.json's fields that every architecture has: sizes, context, norms, token numbers.
-Json gguf_common_config(GgufMetadata& m);
+Json common_config(GgufMetadata& m);
 // The shape of the tensor `name`, a matrix; throws Error when it is missing or none.
-const Shape& gguf_matrix(const GgufFile& f, const std::string& name);
+const Shape& matrix_shape(const GgufFile& f, const std::string& name);
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -1,10 +1,10 @@
-#include "quern/models/gguf/gguf_rope.h"
+#include "quern/gguf/gguf_rope.h"
 
 #include <cmath>
 
 #include "quern/base/error.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 // YaRN as llama.cpp computes it: the attention factor is what the file says times the usual one.
@@ -27,7 +27,8 @@ Json yarn(GgufMetadata& m, double factor) {
 
 }  // namespace
 
-Json gguf_rope(GgufMetadata& m, int64_t head_dim, bool partial) {
+Json rope_parameters(GgufMetadata& m, int64_t head_dim, RotatedHead head) {
+  const bool partial = head == RotatedHead::part;
   const int64_t d = m.whole("rope.dimension_count", head_dim);
   if (d != head_dim && !partial)
     fail("{}: {}, expected all {} of a head", m.where_own("rope.dimension_count"), d, head_dim);
@@ -63,4 +64,4 @@ Json gguf_rope(GgufMetadata& m, int64_t head_dim, bool partial) {
   return r;
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -1,10 +1,10 @@
-#include "quern/models/gguf/gguf_mamba2.h"
+#include "quern/gguf/gguf_mamba2.h"
 
 #include <cmath>
 
 #include "quern/base/error.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 int64_t size_of(const Shape& s) {
@@ -15,7 +15,7 @@ int64_t size_of(const Shape& s) {
 
 }  // namespace
 
-GgufSsm gguf_ssm(GgufMetadata& m) {
+GgufSsm ssm_sizes(GgufMetadata& m) {
   auto at_least_1 = [&](const char* key) {
     const int64_t v = m.whole(key);
     if (v < 1) fail("{}: {}, expected at least 1", m.where_own(key), v);
@@ -28,7 +28,7 @@ GgufSsm gguf_ssm(GgufMetadata& m) {
   return s;
 }
 
-void gguf_mamba2_tensors(GgufTensors& t, int64_t layer, const std::string& hf) {
+void mamba2_tensors(GgufTensors& t, int64_t layer, const std::string& hf) {
   const std::string p = fmt::format("blk.{}.", layer);
   auto flat = [](const Tensor& x) { return x.reshape({x.size()}); };
   auto add_flat = [&](const char* ours, const char* theirs, const GgufTensors::Change& change) {
@@ -37,7 +37,7 @@ void gguf_mamba2_tensors(GgufTensors& t, int64_t layer, const std::string& hf) {
   for (const auto& [theirs, ours] : {std::pair{"ssm_in.", "in_proj."}, {"ssm_out.", "out_proj."}})
     for (const char* kind : {"weight", "bias"})
       if (t.has(p + theirs + kind)) t.add(hf + ours + kind, p + theirs + kind);
-  const Shape& conv = gguf_matrix(t.file(), p + "ssm_conv1d.weight");
+  const Shape& conv = matrix_shape(t.file(), p + "ssm_conv1d.weight");
   const Shape taps = {conv[0], 1, conv[1]};
   t.add(hf + "conv1d.weight", p + "ssm_conv1d.weight", taps, [taps](const Tensor& x) { return x.reshape(taps); });
   if (t.has(p + "ssm_conv1d.bias")) t.add(hf + "conv1d.bias", p + "ssm_conv1d.bias");
@@ -54,4 +54,4 @@ void gguf_mamba2_tensors(GgufTensors& t, int64_t layer, const std::string& hf) {
   if (t.has(p + "ssm_norm.weight")) add_flat("norm.weight", "ssm_norm.weight", flat);
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf
