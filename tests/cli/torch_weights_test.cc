@@ -1,5 +1,5 @@
-// The binary with weights that PyTorch saved: the same logits as with safetensors, one command that converts them, and
-// files that would run something in Python refused without running it.
+// The binary with weights that PyTorch saved: the same logits as with safetensors, one command that converts them, also
+// to a .gguf file, and files that would run something in Python refused without running it.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -55,6 +55,25 @@ TEST_F(TorchWeights, AreReadAndBecomeSafetensors) {
   EXPECT_NE(twice.err.find("already exists"), std::string::npos) << twice.err;
   const Ran other = shell("quern export " + torch + " " + (scratch_ / "x") + " --config config.json");
   EXPECT_EQ(other.code, 2);
+}
+
+TEST_F(TorchWeights, BecomeAGgufFile) {
+  const std::string torch = folder("torch", "model/pytorch_model.bin", "pytorch_model.bin"),
+                    gguf = scratch_ / "model.gguf";
+  const Ran made = shell("quern export " + torch + " " + gguf + " --dtype f32");
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_NE(made.err.find("warning: the file has no tokenizer"), std::string::npos) << made.err;
+  EXPECT_EQ(logits(gguf).size(), logits(torch).size());
+  for (const char* dtype : {"f16", "bf16", "q8_0"})
+    out_of("quern export " + torch + " " + (scratch_ / dtype) + ".gguf --dtype " + dtype);
+  EXPECT_LT(fs::file_size((scratch_ / "q8_0") + ".gguf"), fs::file_size((scratch_ / "f16") + ".gguf"));
+  EXPECT_NE(shell("quern export " + torch + " " + gguf).err.find("already exists"), std::string::npos);
+  const Ran wrong = shell("quern export " + torch + " " + (scratch_ / "x.gguf") + " --dtype q4");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("a .gguf file takes f32, f16, bf16 or q8_0"), std::string::npos) << wrong.err;
+  const Ran run = shell("quern export " + (scratch_ / "nothing") + " " + (scratch_ / "y.gguf"));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.err.find("is not a model folder"), std::string::npos) << run.err;
 }
 
 TEST_F(TorchWeights, BothKindsAreSaid) {
