@@ -1,7 +1,7 @@
 // Models written as .gguf files: the same tensors, bit for bit, as the reference package writes (make_gguf.py,
 // make_gguf_hybrids.py), the same logits when read back, tokenizers that encode alike, and what has no place there.
 // llama.cpp itself opens them in tools/oracles/models/check_gguf.py.
-#include "quern/models/gguf_export/export_gguf.h"
+#include "quern/gguf/export/export_gguf.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,9 +22,9 @@ class GgufExport : public testing::Test {
   GgufExport() { fs::create_directories(folder_); }
   ~GgufExport() override { fs::remove_all(folder_); }
   fs::path file(const std::string& name) const { return folder_ / (name + ".gguf"); }
-  models::GgufExportReport write(const fs::path& from, const fs::path& to, GgufType type = GgufType::f32) {
+  gguf::GgufExportReport write(const fs::path& from, const fs::path& to, GgufType type = GgufType::f32) {
     fs::remove(to);
-    return models::export_gguf(nn::builtin_registry(), from, to, type);
+    return gguf::export_gguf(nn::builtin_registry(), from, to, type);
   }
   static std::unique_ptr<models::Model> load(const fs::path& path) {
     models::LoadReport report;
@@ -78,7 +78,7 @@ TEST_F(GgufExport, ReadBackItIsTheSameModel) {
   for (const char* name : {"llama-gqa", "llama-mha", "llama-yarn", "qwen2-bias", "mistral-window", "granite-h",
                            "granite-h-moe", "bamba", "falcon-h1", "nemotron-h"}) {
     const Golden g(name);
-    const models::GgufExportReport r = write(g.folder, file(name));
+    const gguf::GgufExportReport r = write(g.folder, file(name));
     EXPECT_EQ(r.notes.size(), std::string(name) == "mistral-window" ? 2u : 1u) << name;  // no tokenizer
     const auto ids = std::span(g.tokens).first(64);
     const Tensor want = infer::all_logits(*load(g.folder), ids);
@@ -99,7 +99,7 @@ TEST_F(GgufExport, TokenizersEncodeAlike) {
     const text::Tokenizer want = text::Tokenizer::load(fs::path(QUERN_SOURCE_DIR) / "quern/text/tokenizer/testdata" /
                                                        (std::string(tokenizer) + ".json"));
     const fs::path from = with_tokenizer("llama-gqa", tokenizer, want.vocab_size() + 3);
-    const models::GgufExportReport r = write(from, file(tokenizer));
+    const gguf::GgufExportReport r = write(from, file(tokenizer));
     ASSERT_TRUE(r.notes.empty()) << tokenizer << ": " << r.notes[0];
     const text::Tokenizer got = models::load_tokenizer(file(tokenizer));
     for (const char* text : {"Once upon a time", " two  spaces", "It's 1234567, we'll go", "Grüße 猫 🌾", "a\n\nb\t"})
@@ -108,7 +108,7 @@ TEST_F(GgufExport, TokenizersEncodeAlike) {
     EXPECT_EQ(models::load_chat_template(file(tokenizer), "llama").source(), "{{ messages[0].content }}");
   }
   // Splitting that has no name in the format.
-  const models::GgufExportReport r = write(with_tokenizer("llama-gqa", "neox", 4096), file("neox"));
+  const gguf::GgufExportReport r = write(with_tokenizer("llama-gqa", "neox", 4096), file("neox"));
   ASSERT_EQ(r.notes.size(), 1u);
   EXPECT_NE(r.notes[0].find("GGUF has no name for the way tokenizer.json splits text"), std::string::npos);
 }
@@ -133,7 +133,7 @@ TEST_F(GgufExport, WhatHasNoPlaceThereIsNamed) {
   EXPECT_FALSE(fs::exists(file("refused")));
   write_file(file("there"), "");
   has(message_of([&] {
-        models::export_gguf(nn::builtin_registry(), Golden("llama-gqa").folder, file("there"), GgufType::f32);
+        gguf::export_gguf(nn::builtin_registry(), Golden("llama-gqa").folder, file("there"), GgufType::f32);
       }),
       "already exists");
 }

@@ -7,10 +7,10 @@
 #include "quern/base/test_message.h"
 #include "quern/comm/in_process.h"
 #include "quern/infer/cache/session.h"
+#include "quern/models/bamba/granite_model.h"
 #include "quern/models/config_file.h"
-#include "quern/models/mamba_hybrid/falcon_h1_model.h"
-#include "quern/models/mamba_hybrid/granite_model.h"
-#include "quern/models/mamba_hybrid/nemotron_h_model.h"
+#include "quern/models/falcon_h1/falcon_h1_model.h"
+#include "quern/models/nemotron_h/nemotron_h_model.h"
 #include "tests/models/golden.h"
 
 namespace quern {

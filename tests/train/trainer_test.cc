@@ -139,7 +139,8 @@ TEST_P(Training, ACheckpointIsExportedAsTheModelItIs) {
       << "no checkpoint there";
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Training, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
+INSTANTIATE_TEST_SUITE_P(Families, Training,
+                         testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block", "granite-h-moe"),
                          [](const auto& i) {
                            std::string s = i.param;
                            std::replace(s.begin(), s.end(), '-', '_');

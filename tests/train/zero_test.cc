@@ -303,14 +303,17 @@ TEST_P(ContextPlans, RowsThatLieOverRanksAreLearnedAlike) {
   EXPECT_THROW(recipe({"parallel.context_form=star"}), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, ContextPlans, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
+INSTANTIATE_TEST_SUITE_P(Families, ContextPlans,
+                         testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block", "granite-h-moe", "falcon-h1",
+                                         "nemotron-h"),
                          [](const auto& i) {
                            std::string s = i.param;
                            std::replace(s.begin(), s.end(), '-', '_');
                            return s;
                          });
 
-INSTANTIATE_TEST_SUITE_P(Families, Plans, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
+INSTANTIATE_TEST_SUITE_P(Families, Plans,
+                         testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block", "granite-h-moe", "falcon-h1"),
                          [](const auto& i) {
                            std::string s = i.param;
                            std::replace(s.begin(), s.end(), '-', '_');

@@ -3,7 +3,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "quern/encoders/encoder.h"
-#include "quern/models/gguf_export/export_gguf.h"
+#include "quern/gguf/export/export_gguf.h"
 #include "quern/models/model_folder.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/train/trainer/export.h"
@@ -41,7 +41,7 @@ GgufType gguf_type(const std::string& dtype) {
 }
 
 int write_gguf(const fs::path& from, const fs::path& to, const std::string& dtype) {
-  const models::GgufExportReport r = models::export_gguf(nn::builtin_registry(), from, to, gguf_type(dtype));
+  const gguf::GgufExportReport r = gguf::export_gguf(nn::builtin_registry(), from, to, gguf_type(dtype));
   for (const std::string& n : r.notes) fmt::print(stderr, "warning: {}\n", n);
   fmt::print("{} → {}: {} parameters in {}\n", from.string(), to.string(), r.parameters, dtype);
   return 0;

@@ -1,11 +1,11 @@
-#include "quern/models/gguf_export/export_gguf.h"
+#include "quern/gguf/export/export_gguf.h"
 
 #include "quern/base/error.h"
+#include "quern/gguf/export/gguf_families.h"
+#include "quern/gguf/export/gguf_vocabulary.h"
 #include "quern/models/checkpoint.h"
-#include "quern/models/gguf_export/gguf_families.h"
-#include "quern/models/gguf_export/gguf_vocabulary.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 namespace fs = std::filesystem;
@@ -20,10 +20,10 @@ uint32_t file_type(GgufType t) {
 GgufExportReport export_gguf(const nn::Registry& registry, const fs::path& from, const fs::path& to,
                              GgufType matrices) {
   if (fs::exists(to)) fail("{} already exists: name a new file", to.string());
-  const auto [config, weights] = open_checkpoint(from, DType::f32);
+  const auto [config, weights] = models::open_checkpoint(from, DType::f32);
   if (const Json* q = config.find("quantization_config"); q && !q->is_null())
     fail("{} is quantized: export the original folder", from.string());
-  const auto model = build_model(registry, config, &weights);
+  const auto model = models::build_model(registry, config, &weights);
   const Json whole = model->config();
   const std::string type = whole.at("model_type").as_string();
   GgufExportReport report;
@@ -36,13 +36,13 @@ GgufExportReport export_gguf(const nn::Registry& registry, const fs::path& from,
     put(*sheet, c, report.notes);
   };
   if (type == "llama" || type == "mistral" || type == "qwen2" || type == "qwen3")
-    begin(LlamaConfig::from_hf(whole), put_llama);
+    begin(models::LlamaConfig::from_hf(whole), put_llama);
   else if (type == "granitemoehybrid" || type == "bamba")
-    begin(GraniteConfig::from_hf(whole), put_granite);
+    begin(models::GraniteConfig::from_hf(whole), put_granite);
   else if (type == "falcon_h1")
-    begin(FalconH1Config::from_hf(whole), put_falcon_h1);
+    begin(models::FalconH1Config::from_hf(whole), put_falcon_h1);
   else if (type == "nemotron_h")
-    begin(NemotronHConfig::from_hf(whole), put_nemotron_h);
+    begin(models::NemotronHConfig::from_hf(whole), put_nemotron_h);
   else
     fail(
         "{}: models of the family '{}' have no place in a GGUF file, expected llama, mistral, qwen2, qwen3, "
@@ -63,4 +63,4 @@ GgufExportReport export_gguf(const nn::Registry& registry, const fs::path& from,
   return report;
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -1,7 +1,8 @@
-#include "quern/models/mamba_hybrid/nemotron_h_model.h"
+#include "quern/models/nemotron_h/nemotron_h_model.h"
 
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/mixers/attention/attention_mixer.h"
+#include "quern/nn/registry.h"
 
 namespace quern::models {
 namespace {
@@ -61,6 +62,12 @@ Tensor NemotronHModel::read(const TensorFolder& folder, const std::string& name,
     for (const std::string& other : other_names(name))
       if (folder.contains(other)) return read_checked(folder, other, p.shape);
   return read_checked(folder, name, p.shape);
+}
+
+void register_nemotron_h(nn::Registry& r) {
+  r.models.add("nemotron_h", [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
+    return std::make_unique<NemotronHModel>(NemotronHConfig::from_hf(config));
+  });
 }
 
 }  // namespace quern::models

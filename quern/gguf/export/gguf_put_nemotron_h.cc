@@ -1,15 +1,15 @@
-#include "quern/models/gguf_export/gguf_families.h"
+#include "quern/gguf/export/gguf_families.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
-const char* gguf_arch(const NemotronHConfig&) { return "nemotron_h"; }
+const char* gguf_arch(const models::NemotronHConfig&) { return "nemotron_h"; }
 
-void put_nemotron_h(GgufSheet& s, const NemotronHConfig& c, Notes&) {
-  const std::vector<NemotronLayer> layers = c.layers();
+void put_nemotron_h(GgufSheet& s, const models::NemotronHConfig& c, Notes&) {
+  const std::vector<models::NemotronLayer> layers = c.layers();
   std::vector<int32_t> kv, ffn;
-  for (const NemotronLayer l : layers) {
-    kv.push_back(l == NemotronLayer::attention ? static_cast<int32_t>(c.kv_heads()) : 0);
-    ffn.push_back(l == NemotronLayer::mlp ? static_cast<int32_t>(c.intermediate_size) : 0);
+  for (const models::NemotronLayer l : layers) {
+    kv.push_back(l == models::NemotronLayer::attention ? static_cast<int32_t>(c.kv_heads()) : 0);
+    ffn.push_back(l == models::NemotronLayer::mlp ? static_cast<int32_t>(c.intermediate_size) : 0);
   }
   s.count("block_count", static_cast<int64_t>(layers.size()));
   s.count("context_length", c.max_position_embeddings);
@@ -26,7 +26,7 @@ void put_nemotron_h(GgufSheet& s, const NemotronHConfig& c, Notes&) {
   for (size_t l = 0; l < layers.size(); ++l) {
     const std::string hf = fmt::format("model.layers.{}.", l), blk = fmt::format("blk.{}.", l);
     s.take_both(hf + "norm", blk + "attn_norm");
-    if (layers[l] == NemotronLayer::mamba) put_mamba2(s, c.mixer(), hf + "mixer.", blk);
+    if (layers[l] == models::NemotronLayer::mamba) put_mamba2(s, c.mixer(), hf + "mixer.", blk);
     for (const auto& [x, heads] : {std::pair{"q", c.num_attention_heads}, {"k", c.kv_heads()}})
       if (const std::string from = fmt::format("{}mixer.{}_proj.weight", hf, x); s.has(from))
         s.take_rotated(from, fmt::format("{}attn_{}.weight", blk, x), heads, c.head_dim);
@@ -40,4 +40,4 @@ void put_nemotron_h(GgufSheet& s, const NemotronHConfig& c, Notes&) {
   s.take("model.norm_f.weight", "output_norm.weight");
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

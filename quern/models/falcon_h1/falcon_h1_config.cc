@@ -1,4 +1,4 @@
-#include "quern/models/mamba_hybrid/falcon_h1_config.h"
+#include "quern/models/falcon_h1/falcon_h1_config.h"
 
 #include "quern/base/config.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
-#include "quern/models/mamba_hybrid/mamba_settings.h"
+#include "quern/models/bamba/mamba_settings.h"
 
 namespace quern::models {
 

@@ -4,11 +4,11 @@
 #pragma once
 #include <filesystem>
 
-#include "quern/models/gguf_export/gguf_families.h"
+#include "quern/gguf/export/gguf_families.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
 void put_vocabulary(GgufSheet& s, const std::filesystem::path& model, const Json& config, int64_t vocab_size,
                     Notes& notes);
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -1,4 +1,4 @@
-#include "quern/models/mamba_hybrid/granite_config.h"
+#include "quern/models/bamba/granite_config.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Nemotron-H: one norm and one mixer or feed-forward per layer. Tensors are named as transformers names them while it
 // runs, and PEFT in adapters: model.…; published files say backbone.…, which is read as well.
 #pragma once
-#include "quern/models/mamba_hybrid/nemotron_h_config.h"
+#include "quern/models/nemotron_h/nemotron_h_config.h"
 #include "quern/models/pre_norm_model.h"
 
 namespace quern::models {

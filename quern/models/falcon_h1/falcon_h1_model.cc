@@ -1,7 +1,8 @@
-#include "quern/models/mamba_hybrid/falcon_h1_model.h"
+#include "quern/models/falcon_h1/falcon_h1_model.h"
 
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/mixers/attention/attention_mixer.h"
+#include "quern/nn/registry.h"
 
 namespace quern::models {
 namespace {
@@ -88,6 +89,12 @@ FalconH1Model::FalconH1Model(FalconH1Config config)
 
 bool FalconH1Model::ignorable(const std::string& tensor) const {
   return PreNormModel::ignorable(tensor) || tensor.ends_with("rotary_emb.inv_freq");
+}
+
+void register_falcon_h1(nn::Registry& r) {
+  r.models.add("falcon_h1", [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
+    return std::make_unique<FalconH1Model>(FalconH1Config::from_hf(config));
+  });
 }
 
 }  // namespace quern::models

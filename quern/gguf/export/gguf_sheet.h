@@ -10,12 +10,12 @@
 #include "quern/models/model.h"
 #include "quern/tensor/gguf_writer.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
 class GgufSheet {
  public:
   // Tensors are read from `weights` through the model while the file is written: both must live until then.
-  GgufSheet(Model& model, const TensorFolder& weights, std::string arch, GgufType matrices);
+  GgufSheet(models::Model& model, const TensorFolder& weights, std::string arch, GgufType matrices);
 
   void own(const std::string& key, GgufWriter::Value v) { writer_.set(arch_ + "." + key, std::move(v)); }
   void count(const std::string& key, int64_t v) { own(key, static_cast<uint32_t>(v)); }
@@ -42,7 +42,7 @@ class GgufSheet {
  private:
   void put(const std::string& name, Shape shape, std::function<Tensor()> read);
 
-  Model& model_;
+  models::Model& model_;
   const TensorFolder& weights_;
   std::string arch_;
   GgufType matrices_;
@@ -51,4 +51,4 @@ class GgufSheet {
   GgufWriter writer_;
 };
 
-}  // namespace quern::models
+}  // namespace quern::gguf

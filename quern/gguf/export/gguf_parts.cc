@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "quern/base/config.h"
-#include "quern/models/gguf_export/gguf_families.h"
+#include "quern/gguf/export/gguf_families.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
 void put_ends(GgufSheet& s, const std::string& final_norm) {
   s.take("model.embed_tokens.weight", "token_embd.weight");
@@ -13,7 +13,7 @@ void put_ends(GgufSheet& s, const std::string& final_norm) {
 }
 
 // Linear scaling and YaRN have keys of their own; whatever else divides the frequencies becomes a table of factors.
-void put_rope(GgufSheet& s, const RopeScaling& rope, const Json& config, double theta, int64_t rotary_dims) {
+void put_rope(GgufSheet& s, const models::RopeScaling& rope, const Json& config, double theta, int64_t rotary_dims) {
   s.real("rope.freq_base", theta);
   s.count("rope.dimension_count", rotary_dims);
   const Json* r = nullptr;
@@ -89,4 +89,4 @@ void put_mamba2(GgufSheet& s, const mixers::Mamba2Config& m, const std::string& 
   s.take_scaled(hf + "out_proj.weight", blk + "ssm_out.weight", {{m.width, out}});
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

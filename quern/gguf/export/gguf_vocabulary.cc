@@ -1,4 +1,4 @@
-#include "quern/models/gguf_export/gguf_vocabulary.h"
+#include "quern/gguf/export/gguf_vocabulary.h"
 
 #include <unordered_map>
 
@@ -7,7 +7,7 @@
 #include "quern/models/checkpoint.h"
 #include "quern/text/chat/chat_template.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,8 +39,7 @@ std::vector<Json> parts(const Json* j, const char* list) {
 
 Vocabulary vocabulary(const Json& t, int64_t size) {
   Vocabulary v;
-  for (int64_t i = 0; i < size; ++i)
-    v.tokens.push_back(fmt::format("[PAD{}]", i)), v.kinds.push_back(gguf::kGgufUnused);
+  for (int64_t i = 0; i < size; ++i) v.tokens.push_back(fmt::format("[PAD{}]", i)), v.kinds.push_back(kGgufUnused);
   auto put = [&](const std::string& token, int64_t id, int32_t kind) {
     if (id < 0 || id >= size)
       fail("tokenizer.json: token '{}' has number {}, the embedding has {} rows", token, id, size);
@@ -51,7 +50,7 @@ Vocabulary vocabulary(const Json& t, int64_t size) {
   const bool fallback = flag(model, "byte_fallback", false);
   for (const auto& [token, id] : model.at("vocab").as_object("tokenizer.json, vocab")) {
     const bool byte = fallback && token.size() == 6 && token.starts_with("<0x") && token.ends_with(">");
-    put(token, id.as_int("tokenizer.json, vocab"), byte ? gguf::kGgufByte : gguf::kGgufNormal);
+    put(token, id.as_int("tokenizer.json, vocab"), byte ? kGgufByte : kGgufNormal);
   }
   const Json* unknown = field(model, "unk_token");
   if (const Json* added = field(t, "added_tokens"))
@@ -59,9 +58,9 @@ Vocabulary vocabulary(const Json& t, int64_t size) {
       const std::string& token = a.at("content").as_string();
       const bool unk = unknown && *unknown == Json(token);
       put(token, a.at("id").as_int(),
-          unk                         ? gguf::kGgufUnknown
-          : flag(a, "special", false) ? gguf::kGgufControl
-                                      : gguf::kGgufUserDefined);
+          unk                         ? kGgufUnknown
+          : flag(a, "special", false) ? kGgufControl
+                                      : kGgufUserDefined);
     }
   return v;
 }
@@ -89,8 +88,8 @@ std::vector<float> scores(const Json& model, const Vocabulary& v) {
 }
 
 // How a byte-level tokenizer splits, by its name in GGUF; empty: none.
-std::string_view split_name(const Json& t) {
-  gguf::ByteLevelSplit split;
+std::string_view split_of(const Json& t) {
+  ByteLevelSplit split;
   bool bytes = false, own_pattern = false;
   for (const Json& n : parts(field(t, "normalizer"), "normalizers")) {
     if (!is_type(n, "NFC")) return {};
@@ -109,7 +108,7 @@ std::string_view split_name(const Json& t) {
   }
   if (!bytes || own_pattern != split.pattern.empty()) return {};
   split.whole_words = flag(t.at("model"), "ignore_merges", false);
-  return gguf::split_name(split);
+  return split_name(split);
 }
 
 bool prepends_space(const Json& t) {
@@ -153,7 +152,7 @@ void put_vocabulary(GgufSheet& s, const fs::path& model, const Json& config, int
   const Json t = Json::read(folder / "tokenizer.json");
   const Json& bpe = t.at("model");
   const bool pieces = is_type(bpe, "BPE") && flag(bpe, "byte_fallback", false);
-  const std::string_view split = is_type(bpe, "BPE") && !pieces ? split_name(t) : std::string_view();
+  const std::string_view split = is_type(bpe, "BPE") && !pieces ? split_of(t) : std::string_view();
   if (!pieces && split.empty())
     return none(
         "the file has no tokenizer: GGUF has no name for the way tokenizer.json splits text; keep it next to "
@@ -174,4 +173,4 @@ void put_vocabulary(GgufSheet& s, const fs::path& model, const Json& config, int
     s.set("tokenizer.chat_template", text::ChatTemplate::load(folder).source());
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -1,4 +1,4 @@
-#include "quern/models/mamba_hybrid/nemotron_h_config.h"
+#include "quern/models/nemotron_h/nemotron_h_config.h"
 
 #include "quern/base/config.h"
 

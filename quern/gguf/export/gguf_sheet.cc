@@ -1,11 +1,11 @@
-#include "quern/models/gguf_export/gguf_sheet.h"
+#include "quern/gguf/export/gguf_sheet.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "quern/base/error.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
 Tensor paired(const Tensor& whole, int64_t heads, int64_t rotary) {
@@ -32,7 +32,7 @@ bool small(const std::string& name, const Shape& shape) {
 
 }  // namespace
 
-GgufSheet::GgufSheet(Model& model, const TensorFolder& weights, std::string arch, GgufType matrices)
+GgufSheet::GgufSheet(models::Model& model, const TensorFolder& weights, std::string arch, GgufType matrices)
     : model_(model), weights_(weights), arch_(std::move(arch)), matrices_(matrices) {
   model_.visit("", [&](const std::string& name, grad::Parameter& p) { parameters_[name] = &p; });
   set("general.architecture", arch_);
@@ -96,4 +96,4 @@ const GgufWriter& GgufSheet::finished() const {
   return writer_;
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -1,11 +1,11 @@
-#include "quern/models/gguf_export/gguf_families.h"
+#include "quern/gguf/export/gguf_families.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
-const char* gguf_arch(const FalconH1Config&) { return "falcon-h1"; }
+const char* gguf_arch(const models::FalconH1Config&) { return "falcon-h1"; }
 
 // llama.cpp knows none of the factors: they are multiplied into the weights.
-void put_falcon_h1(GgufSheet& s, const FalconH1Config& c, Notes&) {
+void put_falcon_h1(GgufSheet& s, const models::FalconH1Config& c, Notes&) {
   const mixers::Mamba2Config mamba = c.mixer();
   s.count("block_count", c.num_hidden_layers);
   s.count("context_length", c.max_position_embeddings);
@@ -17,7 +17,7 @@ void put_falcon_h1(GgufSheet& s, const FalconH1Config& c, Notes&) {
   s.count("attention.value_length", c.head_size());
   s.real("attention.layer_norm_rms_epsilon", c.rms_norm_eps);
   s.count("vocab_size", c.vocab_size);
-  const RopeScaling rope = c.rope();
+  const models::RopeScaling rope = c.rope();
   put_rope(s, rope, c.source, rope.config.theta, c.head_size());
   put_ssm(s, mamba);
   for (int64_t l = 0; l < c.num_hidden_layers; ++l) {
@@ -49,4 +49,4 @@ void put_falcon_h1(GgufSheet& s, const FalconH1Config& c, Notes&) {
     s.take_scaled(s.has(head) ? head : embedding, "output.weight", {{c.vocab_size, c.lm_head_multiplier}});
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

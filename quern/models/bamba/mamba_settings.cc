@@ -1,4 +1,4 @@
-#include "quern/models/mamba_hybrid/mamba_settings.h"
+#include "quern/models/bamba/mamba_settings.h"
 
 #include "quern/base/config.h"
 

@@ -1,8 +1,9 @@
-#include "quern/models/mamba_hybrid/granite_model.h"
+#include "quern/models/bamba/granite_model.h"
 
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/ffn/moe/moe_ffn.h"
 #include "quern/mixers/attention/attention_mixer.h"
+#include "quern/nn/registry.h"
 
 namespace quern::models {
 namespace {
@@ -109,6 +110,13 @@ Tensor GraniteModel::read(const TensorFolder& folder, const std::string& name, c
 
 bool GraniteModel::ignorable(const std::string& tensor) const {
   return PreNormModel::ignorable(tensor) || tensor.ends_with("rotary_emb.inv_freq");
+}
+
+void register_bamba(nn::Registry& r) {
+  for (const char* type : {"granitemoehybrid", "bamba"})
+    r.models.add(type, [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
+      return std::make_unique<GraniteModel>(GraniteConfig::from_hf(config));
+    });
 }
 
 }  // namespace quern::models

@@ -1,7 +1,7 @@
 // Falcon-H1: in every layer attention and Mamba-2 read the same normed rows, and both are added to the stream:
 //   r += a_out·Attention(a_in·norm(r)) + s_out·Mamba(s_in·norm(r));  r += FFN(norm(r))
 #pragma once
-#include "quern/models/mamba_hybrid/falcon_h1_config.h"
+#include "quern/models/falcon_h1/falcon_h1_config.h"
 #include "quern/models/pre_norm_model.h"
 
 namespace quern::models {

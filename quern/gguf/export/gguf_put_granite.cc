@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "quern/base/error.h"
-#include "quern/models/gguf_export/gguf_families.h"
+#include "quern/gguf/export/gguf_families.h"
 
-namespace quern::models {
+namespace quern::gguf {
 namespace {
 
-void put_layer(GgufSheet& s, const GraniteConfig& c, int64_t l, bool attention, int64_t rotary) {
+void put_layer(GgufSheet& s, const models::GraniteConfig& c, int64_t l, bool attention, int64_t rotary) {
   const std::string hf = fmt::format("model.layers.{}.", l), blk = fmt::format("blk.{}.", l);
   s.take_both(hf + "input_layernorm", blk + "attn_norm");
   s.take_both(hf + (c.bamba() ? "pre_ff_layernorm" : "post_attention_layernorm"), blk + "ffn_norm");
@@ -36,13 +36,13 @@ void put_layer(GgufSheet& s, const GraniteConfig& c, int64_t l, bool attention, 
 
 }  // namespace
 
-const char* gguf_arch(const GraniteConfig& c) {
+const char* gguf_arch(const models::GraniteConfig& c) {
   const std::vector<bool> kinds = c.attention();
   if (std::find(kinds.begin(), kinds.end(), false) != kinds.end() || c.bamba()) return "granitehybrid";
   return c.experts() > 0 ? "granitemoe" : "granite";
 }
 
-void put_granite(GgufSheet& s, const GraniteConfig& c, Notes& notes) {
+void put_granite(GgufSheet& s, const models::GraniteConfig& c, Notes& notes) {
   const std::vector<bool> kinds = c.attention();
   const bool hybrid = std::string(gguf_arch(c)) == "granitehybrid";
   s.count("block_count", c.num_hidden_layers);
@@ -83,4 +83,4 @@ void put_granite(GgufSheet& s, const GraniteConfig& c, Notes& notes) {
   put_ends(s, c.bamba() ? "model.final_layernorm.weight" : "model.norm.weight");
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -8,7 +8,7 @@
 #include "quern/nn/registry.h"
 #include "quern/tensor/gguf_blocks.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
 struct GgufExportReport {
   int64_t parameters = 0;
@@ -20,4 +20,4 @@ struct GgufExportReport {
 GgufExportReport export_gguf(const nn::Registry& registry, const std::filesystem::path& model,
                              const std::filesystem::path& file, GgufType matrices);
 
-}  // namespace quern::models
+}  // namespace quern::gguf

@@ -4,7 +4,7 @@
 //   block_sparse_moe.{router.layer, input_linear, output_linear}  (transformers names these while it runs
 //   router, experts.gate_up_proj and experts.down_proj, which are read as well)
 #pragma once
-#include "quern/models/mamba_hybrid/granite_config.h"
+#include "quern/models/bamba/granite_config.h"
 #include "quern/models/pre_norm_model.h"
 
 namespace quern::models {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/models/bamba/mamba_settings.h"
 #include "quern/models/llama/rope_scaling.h"
-#include "quern/models/mamba_hybrid/mamba_settings.h"
 
 namespace quern::models {
 

@@ -1,14 +1,14 @@
 // Llama and Mistral as architecture llama, Qwen2 and Qwen3 as their own.
 #include "quern/base/error.h"
-#include "quern/models/gguf_export/gguf_families.h"
+#include "quern/gguf/export/gguf_families.h"
 
-namespace quern::models {
+namespace quern::gguf {
 
-const char* gguf_arch(const LlamaConfig& c) {
+const char* gguf_arch(const models::LlamaConfig& c) {
   return c.model_type == "qwen2" ? "qwen2" : c.model_type == "qwen3" ? "qwen3" : "llama";
 }
 
-void put_llama(GgufSheet& s, const LlamaConfig& c, Notes& notes) {
+void put_llama(GgufSheet& s, const models::LlamaConfig& c, Notes& notes) {
   const std::string arch = gguf_arch(c);
   if (c.hidden_act != "silu")
     fail("config.json, hidden_act: '{}' has no place in a GGUF file of architecture {}, expected silu", c.hidden_act,
@@ -62,4 +62,4 @@ void put_llama(GgufSheet& s, const LlamaConfig& c, Notes& notes) {
   put_ends(s, "model.norm.weight");
 }
 
-}  // namespace quern::models
+}  // namespace quern::gguf
