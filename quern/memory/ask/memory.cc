@@ -281,6 +281,18 @@ void Memory::drop_unheard(std::vector<std::string>& words, std::vector<std::stri
     notes.push_back(fmt::format("no turn of the conversation has '{}': not used", fmt::join(unheard, "', '")));
 }
 
+EventSource Memory::events_until(LocalSeconds now) {
+  size_t rows = table_.size();
+  while (rows > 0 && table_.local(rows - 1) > now) --rows;
+  return {.table = table_,
+          .speakers = speakers_,
+          .rows = rows,
+          .now = now,
+          .top = [this](std::string_view query, size_t k) { return index().top(query, k); },
+          .turns_with = [this](std::string_view word) { return index().turns_with(word); },
+          .text = [this](uint32_t row) { return store_.text(table_.id[row]); }};
+}
+
 MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   if (question.size() > kMaxQuestionBytes) fail("question: {} bytes, at most {}", question.size(), kMaxQuestionBytes);
   if (const int year = civil(day_part(o.now)).year; year < 1700 || year > 8999)
@@ -288,7 +300,10 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   if (o.k < 1) fail("k: {}, expected 1 or more", o.k);
   refresh();
   const Clock clock{.now = o.now, .semantics = o.semantics, .order = o.order};
-  ReadQuestion read = read_question(question, o.context, {table_, speakers_, clock, o.asker});
+  const auto event = [&](std::string_view name, std::optional<int32_t> who) {
+    return find_event(name, who, events_until(o.now));
+  };
+  ReadQuestion read = read_question(question, o.context, {table_, speakers_, clock, o.asker, event});
   MemoryResult out;
   if (read.text != question) out.reading = read.text;
   out.context_turn = read.context_turn, out.notes = std::move(read.notes);

@@ -106,6 +106,7 @@ class Memory {
   const TopicIndex& index();
   std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
   std::vector<recall::ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
+  EventSource events_until(LocalSeconds now);
   void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);
   void by_time(Selection& rows, MemoryResult& out) const;
   void by_topic(Selection& rows, const AskOptions& o, MemoryResult& out);

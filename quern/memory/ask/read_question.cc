@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "quern/base/error.h"
+#include "quern/memory/ask/event_times.h"
 #include "quern/memory/ask/follow_up.h"
 #include "quern/memory/ask/speaker_meant.h"
 #include "quern/memory/wording/wording.h"
@@ -43,22 +44,28 @@ class QuestionReader {
     ReadQuestion out;
     PlainWording plain = plain_wording(question, people_);
     out.text = std::move(plain.text), out.notes = std::move(plain.notes);
-    TimeWords words = time_words(out.text, order_of(plain.language));
-    TimeQuery own = parse_time(out.text, words, f_.clock);
-    if (auto framed = in_frame(out.text, words, own, before.time)) {
-      out.text = std::move(*framed), out.context_turn = before.turn;
-      words = time_words(out.text, order_of(plain.language)), own = parse_time(out.text, words, f_.clock);
+    const DateOrder order = order_of(plain.language);
+    EventTimes events = event_times(out.text, order, people_, f_);
+    for (std::string& n : events.notes) out.notes.push_back(std::move(n));
+    out.text = std::move(events.text);
+    std::string asked = std::move(events.asked);
+    TimeWords words = time_words(asked, order);
+    TimeQuery own = parse_time(asked, words, f_.clock);
+    if (auto framed = in_frame(asked, words, own, before.time)) {
+      asked = out.text = std::move(*framed), out.context_turn = before.turn;
+      words = time_words(asked, order), own = parse_time(asked, words, f_.clock);
     }
+    out.topic = topic_of(asked, own, people_);
+    out.speaker = speaker_meant(asked, f_.speakers, f_.asker);
+    const bool by_event = !events.constraints.empty();
+    for (TimeConstraint& c : events.constraints) own.constraints.push_back(std::move(c));
     out.time = own;
-    out.topic = topic_of(out.text, own, people_);
-    out.speaker = speaker_meant(out.text, f_.speakers, f_.asker);
     const bool brief = elliptic(words);
-    if (auto next = follow_up(words, own, before.time, f_.table, f_.clock)) {
+    if (auto next = by_event ? std::nullopt : follow_up(words, own, before.time, f_.table, f_.clock)) {
       if (next->missing && before.time.empty())
         out.notes.push_back("refers to an earlier question, and none with a time came before");
       if (next->replaces) out.time = std::move(next->query), out.context_turn = before.turn;
-    } else if (own.empty() && !before.time.empty() &&
-               (out.topic.words.empty() || brief || points_at_a_time(out.text))) {
+    } else if (own.empty() && !before.time.empty() && (out.topic.words.empty() || brief || points_at_a_time(asked))) {
       out.time = before.time.query, out.context_turn = before.turn;
       for (const std::string& n : own.notes) out.time.notes.push_back(n);
       out.time.unread = own.unread;
@@ -66,11 +73,11 @@ class QuestionReader {
     }
     if (out.context_turn >= 0 && brief && before.turn >= 0) {
       if (out.topic.words.empty()) out.topic.words = before.topic.words;
-      if (!out.speaker && !speaks_of_all(out.text)) out.speaker = before.speaker;
+      if (!out.speaker && !speaks_of_all(asked)) out.speaker = before.speaker;
     }
     for (TimeConstraint& c : out.time.constraints)
       if (out.context_turn >= 0) c.begin = c.end = 0;
-    if (out.time.empty() && out.topic.words.empty() && points_at_a_thing(out.text)) thing_before(context, out);
+    if (out.time.empty() && out.topic.words.empty() && points_at_a_thing(asked)) thing_before(context, out);
     if (!out.time.unread.empty())
       out.notes.push_back(fmt::format("not understood as a time: '{}'", fmt::join(out.time.unread, "', '")));
     return out;
@@ -113,11 +120,14 @@ class QuestionReader {
     const size_t first = context.size() > kTurnsLookedAt ? context.size() - kTurnsLookedAt : 0;
     for (size_t i = first; i < context.size(); ++i) {
       const PlainWording plain = plain_wording(context[i].text, people_);
-      const std::string& text = plain.text;
+      EventTimes events = event_times(plain.text, order_of(plain.language), people_, f_);
+      const std::string& text = events.asked;
       const TimeWords words = time_words(text, order_of(plain.language));
       TimeQuery own = parse_time(text, words, f_.clock);
       Topic topic = topic_of(text, own, people_);
-      auto next = follow_up(words, own, out.time, f_.table, f_.clock);
+      const bool by_event = !events.constraints.empty();
+      for (TimeConstraint& c : events.constraints) own.constraints.push_back(std::move(c));
+      auto next = by_event ? std::nullopt : follow_up(words, own, out.time, f_.table, f_.clock);
       if (next && next->replaces) own = std::move(next->query);
       if (own.empty()) continue;
       if (!elliptic(words)) out.topic = std::move(topic);

@@ -1,11 +1,13 @@
 // How a question is read, before any row is ranked: in plain English (memory/wording), its times with what it takes
 // over from the questions before it, its topic, and the one speaker that it asks about.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/memory/event/event_finder.h"
 #include "quern/memory/plan/plan.h"
 #include "quern/memory/topic/topic.h"
 
@@ -20,6 +22,8 @@ struct QuestionFrame {  // what a question is asked of
   const std::vector<std::string>& speakers;
   const Clock& clock;
   const std::string& asker;
+  // The turn that tells of an event ("the vet", "I got the dog"), of this speaker where it is known.
+  std::function<std::optional<EventFound>(std::string_view name, std::optional<int32_t> speaker)> event;
 };
 
 struct ReadQuestion {
