@@ -269,4 +269,47 @@ size_t TimeParser::part_of_day(size_t i, Period& out, int depth) const {
   return end;
 }
 
+// "Tuesday evening last week", "Thursday noon two weeks ago"
+size_t TimeParser::part_of_named_week(size_t i, Period& out) const {
+  if (!weekday_here(i) || t_[i].plural) return 0;
+  size_t k = i + 1;
+  if (is(k, Word::early) || is(k, Word::late)) ++k;
+  if (!(is(k, Lex::part) && !t_[k].plural) && !is(k, Word::noon)) return 0;
+  const size_t m = is(k + 1, Word::of) ? k + 2 : k + 1;
+  Period week;
+  size_t end = this_or_last_unit(m, week);
+  if (!end || !is_unit(end - 1, Unit::week)) end = ago(m, week);
+  if (!end || week.last() - week.first() != 6) return 0;
+  const Day d = week.first() + t_[i].value;
+  out = Period::days(d, d, Grain::day, kDayOfNamedWeek);
+  with_part(i + 1, out);
+  return end;
+}
+
+// "a week ago last Thursday", "a week last Thursday": seven days before that one
+size_t TimeParser::weeks_before_named(size_t i, Period& out) const {
+  int64_t n = 0;
+  size_t k = count(i, n);
+  if (!k || !is_unit(k, Unit::week) || n < 1 || n > 500) return 0;
+  ++k;
+  if (is(k, Word::ago)) ++k;
+  if (!is(k, Word::last) && !is(k, Word::past)) return 0;
+  if (!weekday_here(k + 1) || t_[k + 1].plural) return 0;
+  const Day last = today_ - ((weekday_of(today_) - t_[k + 1].value + 6) % 7 + 1);
+  const Day d = last - static_cast<Day>(7 * n);
+  out = Period::days(d, d, Grain::day, "weeks-before");
+  return k + 2;
+}
+
+// "midweek", "midweek last week": of the latest week whose middle has begun
+size_t TimeParser::midweek(size_t i, Period& out) const {
+  if (!said(i, "midweek")) return 0;
+  Period week;
+  size_t end = this_or_last_unit(is(i + 1, Word::of) ? i + 2 : i + 1, week);
+  if (!end || week.last() - week.first() != 6)
+    end = i + 1, week = unit_around(Unit::week, weekday_of(today_) >= 2 ? 0 : 1);
+  out = Period::days(week.first() + 2, week.first() + 3, Grain::week, "part-of-period");
+  return end;
+}
+
 }  // namespace quern::memory

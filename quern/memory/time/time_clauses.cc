@@ -42,6 +42,9 @@ size_t TimeParser::period(size_t i, Period& out, int depth) const {
   attempt(ago(i, p));
   attempt(this_or_last_unit(i, p));
   attempt(named_day(i, p));
+  attempt(part_of_named_week(i, p));
+  attempt(weeks_before_named(i, p));
+  attempt(midweek(i, p));
   attempt(named_relative(i, p));
   attempt(calendar_date(i, p));
   attempt(holiday(i, p));
@@ -145,8 +148,8 @@ size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out
   }
   range_end(sep, b);
   const Period& to = b.period;
-  if (b.after_period && from.rule == TimeRule::named_day && to.hi < from.lo &&
-      to.first() == to.last())  // Monday to Wednesday of last week
+  const bool named = from.rule == TimeRule::named_day || weekday_here(j);
+  if (b.after_period && named && to.hi < from.lo && to.first() == to.last())  // Monday to Wednesday of last week
     while (from.lo > to.lo) from.lo -= 7 * kDaySeconds, from.hi -= 7 * kDaySeconds;
   if (!b.after_period || to.impossible || to.hi < from.lo) return 0;
   out = from;

@@ -138,8 +138,9 @@ size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
   const bool around =
       is(j, Word::around) || said(j, "towards") || said(j, "toward") || said(j, "near") || said(j, "circa");
   const bool at = is(j, Word::at);
-  if (!after && !before && !around && !at) return 0;
-  j += phrase(j, "later than") || phrase(j, "earlier than") || phrase(j, "prior to") ? 2 : 1;
+  const bool bare = is(j, Lex::clock) && j > 0 && !t_[j].starts;  // "on 4 March 17:00"
+  if (!after && !before && !around && !at && !bare) return 0;
+  if (!bare) j += phrase(j, "later than") || phrase(j, "earlier than") || phrase(j, "prior to") ? 2 : 1;
   const bool about = at && is(j, Word::around);
   if (about) ++j;
   ClockPoint p;

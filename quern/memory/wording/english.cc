@@ -12,7 +12,8 @@ namespace quern::memory {
 namespace {
 
 constexpr std::string_view kChat =
-    "lst=last las=last lats=last lasst=last nxt=next prev=previous prevs=previous yday=yesterday ystrday=yesterday "
+    "abuot=about aobut=about baout=about lst=last las=last lats=last lasst=last nxt=next prev=previous "
+    "prevs=previous yday=yesterday ystrday=yesterday "
     "yest=yesterday ystd=yesterday yestrday=yesterday ydays=yesterday's yesterdays=yesterday's todays=today's "
     "tonights=tonight's tmrw=tomorrow tmr=tomorrow 2moro=tomorrow "
     "2morrow=tomorrow tomoz=tomorrow tmw=tomorrow 2day=today 2nite=tonight tonite=tonight nite=night nites=nights "
