@@ -11,7 +11,8 @@ namespace {
 
 // Shares of the measured limits that whole models reach: quern bench model, three families in three formats
 // (docs/log/2026-11-25-doctor.md).
-constexpr double kDecodeShare = 0.80, kPrefillShare = 0.65;
+constexpr double kDecodeShare = 0.85, kPrefillShare = 0.65;
+constexpr double kLayerSeconds = 80e-6;  // of a layer's decode beside its reads: small operations, threads that meet
 constexpr double kProcess = 256.0 * (1 << 20);  // code, tokenizer, scratch of a step
 constexpr double kScratch = 1.05;               // of the weights: padding of rows and blocks
 
@@ -45,8 +46,10 @@ InferenceSize inference_size(models::Model& model, DType kv) {
   const std::vector<mixers::StateSite> sites = model.sites(kv);
   const mixers::StateTotals totals = mixers::state_totals(sites);
   const double invocations = shared_invocations(model, sites);
-  InferenceSize s{
-      .row_bytes = totals.row_bytes, .fixed_bytes = totals.fixed_bytes, .max_positions = model.max_positions()};
+  InferenceSize s{.row_bytes = totals.row_bytes,
+                  .fixed_bytes = totals.fixed_bytes,
+                  .max_positions = model.max_positions(),
+                  .layers = static_cast<int64_t>(sites.size())};
   const models::ActiveShare active(model);
   model.visit("", [&](const std::string& name, grad::Parameter& p) {
     const int64_t n = element_count(p.shape);
@@ -79,7 +82,9 @@ InferenceForecast forecast(const InferenceSize& size, const FormatCost& format, 
       .weight_bytes = format.body_bytes * static_cast<double>(size.body) + format.head_bytes * head + rest};
   const double read = format.body_bytes * size.active_body + format.head_bytes * active_head + rest +
                       static_cast<double>(size.row_bytes * depth + size.fixed_bytes);
-  if (rates.read_gbs > 0) f.decode_tokens_per_s = kDecodeShare * rates.read_gbs * 1e9 / read;
+  if (rates.read_gbs > 0)
+    f.decode_tokens_per_s =
+        1 / (read / (kDecodeShare * rates.read_gbs * 1e9) + kLayerSeconds * static_cast<double>(size.layers));
   if (rates.bf16_gflops > 0)
     f.prefill_tokens_per_s = kPrefillShare * rates.bf16_gflops * 1e9 / (2 * size.active_body);
   const double room = free_bytes - kScratch * f.weight_bytes - kProcess - static_cast<double>(size.fixed_bytes);

@@ -17,6 +17,7 @@ struct InferenceSize {                     // in weights
   int64_t active_head = 0;                 // of the head: one matrix, for the logits
   int64_t row_bytes = 0, fixed_bytes = 0;  // of a sequence's state: per token, and constant
   int64_t max_positions = 0;
+  int64_t layers = 0;  // that keep a state
 };
 InferenceSize inference_size(models::Model& model, DType kv);
 
