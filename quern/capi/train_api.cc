@@ -7,6 +7,7 @@
 #include "quern/corpus/stages/corpus_build.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/rl/rollout_source.h"
+#include "quern/train/distill/distill_source.h"
 #include "quern/train/preference/preference_source.h"
 #include "quern/train/recipe/run_settings.h"
 #include "quern/train/trainer/trainer.h"
@@ -50,8 +51,8 @@ quern_trainer* start_training(const std::filesystem::path& recipe, const Trainer
   comm::Communicator& alone = *rank;
   const nn::Registry& registry = nn::builtin_registry();
   train::TrainOptions options = rl::with_rollouts({.out = run.out, .resume = run.resume}, r, registry);
-  return new quern_trainer{std::move(rank),
-                           train::Trainer(r, registry, alone, train::with_preferences(std::move(options)))};
+  options = train::with_distillation(train::with_preferences(std::move(options)), registry);
+  return new quern_trainer{std::move(rank), train::Trainer(r, registry, alone, std::move(options))};
 }
 
 // The number of a step's record by its name, NaN where the step has none; every number is asked for by visit().

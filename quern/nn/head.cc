@@ -88,6 +88,16 @@ grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const grad::Va
   const trace::Span span(trace::Kind::operation, "head and loss");
   Tensor h = h_TD.value, wv = w_VD.value;
   count_matmul(h.dim(0), wv.size(), wv.bytes());
+  if (terms.rows) {
+    QUERN_CHECK(h.dtype() == DType::f32, "objectives of rows are of f32 logits");
+    return with_gradients<float>(tape, {h_TD, w_VD}, [&](double, kernels::HeadLossGrads<float> grads) {
+      const kernels::HeadRows<float> in{
+          .h = h.view<const float, 2>(), .w = wv.view<const float, 2>(), .bf16 = tape.bf16()};
+      Arena& scratch = thread_arena();
+      Arena::Scope scope(scratch);
+      return kernels::head_rows<float>(in, *terms.rows, grads, scratch);
+    });
+  }
   return with_float(h.dtype(), [&]<class T>() {
     return with_gradients<T>(tape, {h_TD, w_VD}, [&](double g_loss, kernels::HeadLossGrads<T> grads) {
       kernels::HeadObjective<T> in;

@@ -8,6 +8,7 @@
 #include "quern/grad/tape.h"
 #include "quern/kernels/activation/activation.h"
 #include "quern/kernels/cross_entropy/head_objective.h"
+#include "quern/kernels/cross_entropy/head_rows.h"
 #include "quern/kernels/rope/rope.h"
 #include "quern/nn/linear.h"
 #include "quern/nn/residual.h"
@@ -49,6 +50,8 @@ struct HeadTerms {
   std::span<const int32_t> targets;
   const kernels::TokenObjective& f;
   double temperature = 1;
+  const kernels::RowsObjective* rows =
+      nullptr;  // instead of all others: an objective of whole rows of logits, in f32
 };
 grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, const HeadTerms& terms);
 

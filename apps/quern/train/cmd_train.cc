@@ -17,6 +17,7 @@
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 #include "quern/rl/rollout_source.h"
+#include "quern/train/distill/distill_source.h"
 #include "quern/train/preference/preference_source.h"
 #include "quern/train/recipe/run_settings.h"
 #include "quern/train/supervise/supervise.h"
@@ -74,6 +75,7 @@ void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOp
   };
   std::filesystem::path out = options.out;
   options = train::with_preferences(rl::with_rollouts(std::move(options), recipe, nn::builtin_registry()));
+  options = train::with_distillation(std::move(options), nn::builtin_registry());
   train::Trainer t(recipe, nn::builtin_registry(), comm, options);
   if (root) fmt::print(stderr, "{}", t.describe());
   if (root && train::tokenizer_source(recipe).empty())

@@ -127,7 +127,7 @@ class EventResolver {
       }
     }
     TimeConstraint c;
-    c.ranges = {range}, c.grain = Grain::second, c.name = "event";
+    c.ranges = {range}, c.grain = Grain::second, c.name = kEventTime;
     out_.constraints.push_back(std::move(c));
     std::fill(out_.asked.begin() + p.begin, out_.asked.begin() + p.end, ' ');
   }

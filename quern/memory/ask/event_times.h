@@ -8,6 +8,8 @@
 
 namespace quern::memory {
 
+constexpr const char* kEventTime = "event";  // name of their constraints
+
 struct EventTimes {
   std::string text;   // the question, with the day of an event in its place where days are counted from it
   std::string asked;  // the same with blanks where events stand: what else it asks

@@ -307,6 +307,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   MemoryResult out;
   if (read.text != question) out.reading = read.text;
   out.context_turn = read.context_turn, out.notes = std::move(read.notes);
+  if (by_fact(read, o, out)) return out;
   const auto who = read.speaker;
   const bool filtered = o.speaker_filter && who;
   Selection rows = select_rows(read.time, table_, clock, filtered ? who : std::nullopt);

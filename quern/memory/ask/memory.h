@@ -108,6 +108,7 @@ class Memory {
   std::vector<recall::ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
   EventSource events_until(LocalSeconds now);
   void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);
+  bool by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult& out);
   void by_time(Selection& rows, MemoryResult& out) const;
   void by_topic(Selection& rows, const AskOptions& o, MemoryResult& out);
   size_t row_of(int32_t response);

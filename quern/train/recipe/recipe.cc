@@ -79,6 +79,14 @@ void check_preference(const Recipe& r, const PhaseConfig& p, const std::string& 
     if (set.weight != 1) fail("{}, data '{}', weight: pairs are drawn evenly", at, set.path);
 }
 
+void check_distill(const Recipe& r, const PhaseConfig& p, const std::string& at) {
+  check(p.distill, at);
+  if (!p.distill.on()) return;
+  if (p.rl.on() || p.preference.on()) fail("{}: distill learns from data, not beside rl or preference", at);
+  if (r.parallel.context > 1 || r.parallel.experts > 1)
+    fail("{}: distill shares neither sequences nor experts over ranks (parallel.context, parallel.experts)", at);
+}
+
 void check(const Recipe& r, const std::string& where) {
   if (r.phase.empty()) fail("{}: no [[phase]]: nothing to train", where);
   if (r.dtype != "bf16" && r.dtype != "f32") fail("{}, dtype: '{}', expected bf16 or f32", where, r.dtype);
@@ -126,9 +134,12 @@ void check(const Recipe& r, const std::string& where) {
     if (p.sequence_length < 1 || p.batch_size < 1 || p.micro_batch_size < 0)
       fail("{}: sequence_length {} and batch_size {} must be 1 or more, micro_batch_size {} 0 or more", at,
            p.sequence_length, p.batch_size, p.micro_batch_size);
-    if (p.data.empty() && !p.rl.on()) fail("{}: no data; give data sets, or rl.environments or rl.tasks to learn from", at);
-    if (!p.data.empty() && p.rl.on()) fail("{}: data sets and rl: a phase learns from data or from its own answers", at);
+    if (p.data.empty() && !p.rl.on())
+      fail("{}: no data; give data sets, or rl.environments or rl.tasks to learn from", at);
+    if (!p.data.empty() && p.rl.on())
+      fail("{}: data sets and rl: a phase learns from data or from its own answers", at);
     if (p.rl.on()) check(p.rl, at);
+    check_distill(r, p, at);
     check_preference(r, p, at);
     if (p.rl.on() && p.rl.max_tokens >= p.sequence_length)
       fail("{}, rl.max_tokens: answers of {} tokens leave no room for a problem in sequence_length {}", at,

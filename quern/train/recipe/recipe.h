@@ -23,6 +23,7 @@
 #include "quern/models/lora_settings.h"
 #include "quern/optim/groups.h"
 #include "quern/optim/schedule.h"
+#include "quern/train/recipe/distill_config.h"
 #include "quern/train/recipe/preference_config.h"
 #include "quern/train/recipe/rl_config.h"
 
@@ -58,6 +59,7 @@ struct PhaseConfig {
   std::vector<data::DataSetConfig> data;
   RlConfig rl;
   PreferenceConfig preference;
+  DistillConfig distill;
   Json config;  // fields of the model's configuration that this phase changes
   template <class V>
   void visit(V& v) {
@@ -75,6 +77,7 @@ struct PhaseConfig {
     v("preference", preference,
       "learning from pairs of answers (DPO): `data` holds such pairs, `batch_size` and `micro_batch_size` count "
       "them");
+    v("distill", distill, "learning from a larger model beside the data");
     v("config", config, "`config.json` fields this stage changes");
   }
   int64_t batch_size_at(int64_t step) const;

@@ -1,0 +1,67 @@
+// Questions about things that change (memory/facts): the statement that held, then the others, the newest first.
+#include <algorithm>
+
+#include "quern/base/error.h"
+#include "quern/memory/ask/event_times.h"
+#include "quern/memory/ask/memory.h"
+#include "quern/memory/facts/fact_finder.h"
+
+namespace quern::memory {
+namespace {
+
+constexpr size_t kAllRead = 2000;    // turns; of more, those that the index finds
+constexpr size_t kLookedAt = 500;    // of those
+constexpr size_t kEarlierNamed = 3;  // in the note
+
+// The end of what a question names as its time; now, where it names none.
+LocalSeconds end_of(const TimeQuery& time, LocalSeconds now) {
+  LocalSeconds end = kNoBegin;
+  for (const TimeConstraint& c : time.constraints)
+    if (c.axis == Axis::date)
+      for (const TimeRange& r : c.ranges) end = std::max(end, r.hi);
+  return end == kNoBegin ? now : std::min(end, now);
+}
+
+}  // namespace
+
+bool Memory::by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult& out) {
+  const bool by_event = std::any_of(read.time.constraints.begin(), read.time.constraints.end(),
+                                    [](const TimeConstraint& c) { return std::string_view(c.name) == kEventTime; });
+  if (out.context_turn >= 0 || table_.size() == 0 || by_event) return false;
+  const auto fact = fact_question(read.text, !read.time.empty(), speakers_, o.asker);
+  if (!fact) return false;
+  const EventSource seen = events_until(o.now);
+  std::vector<uint32_t> rows;
+  if (seen.rows <= kAllRead) {
+    for (uint32_t r = 0; r < seen.rows; ++r) rows.push_back(r);
+  } else {
+    for (const recall::ScoredDocument& hit : seen.top(statement_words(*fact), kLookedAt))
+      if (const auto row = static_cast<uint32_t>(table_.row_of_id(hit.id)); row < seen.rows) rows.push_back(row);
+    std::sort(rows.begin(), rows.end());
+  }
+  const std::vector<FactStatement> all = find_statements(*fact, table_, rows, seen.text);
+  const int64_t chosen = choose_statement(*fact, all, table_, end_of(read.time, o.now));
+  if (chosen < 0) return false;
+  out.route = Route::topic;
+  out.notes.clear();
+  std::vector<std::string> earlier;
+  const auto take = [&](size_t i) {
+    if (out.responses.size() >= static_cast<size_t>(o.k)) return;
+    out.responses.push_back(table_.response[all[i].row]);
+    out.ranked.push_back({table_.response[all[i].row], all[i].score});
+  };
+  take(static_cast<size_t>(chosen));
+  for (size_t i = all.size(); i-- > 0;) {
+    if (i == static_cast<size_t>(chosen)) continue;
+    take(i);
+    if (i < static_cast<size_t>(chosen) && earlier.size() < kEarlierNamed)
+      earlier.push_back(date_text(day_part(table_.local(all[i].row))));
+  }
+  const std::string said = date_text(day_part(table_.local(all[static_cast<size_t>(chosen)].row)));
+  out.notes.push_back(
+      fmt::format("taken for a question about what may have changed: as said on {}{}", said,
+                  earlier.empty() ? "" : fmt::format("; earlier statements: {}", fmt::join(earlier, ", "))));
+  return true;
+}
+
+}  // namespace quern::memory

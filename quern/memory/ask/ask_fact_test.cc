@@ -1,0 +1,84 @@
+// Questions about things that change: the statement that holds now, that held then, and the one before; what is no such
+// question.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "quern/memory/ask/memory.h"
+#include "quern/memory/facts/fact_question.h"
+#include "quern/memory/time/calendar.h"
+
+namespace quern::memory {
+namespace {
+
+constexpr const char* kLog[][3] = {
+    {"Ada", "2021-03-01 09:00", "I'm living in Leeds since the winter, in a flat above a bakery."},  // 0
+    {"Ben", "2021-03-01 09:05", "My sister moved to York last week."},                               // 1
+    {"Ada", "2021-06-09 18:00", "First day at Harper and Sons, I work for a printer now."},          // 2
+    {"Ada", "2022-04-02 20:00", "We relocated to Cardiff, the boxes are everywhere."},               // 3
+    {"Ben", "2022-04-02 20:01", "Do you like living in Cardiff?"},                                   // 4
+    {"Ada", "2022-08-10 08:00", "I'd love a place in Lisbon one day."},                              // 5
+    {"Ada", "2023-01-16 08:00", "My number is 0151 496 0233."},                                      // 6
+    {"Ada", "2023-05-05 12:00", "Ring me on 0151 496 0817 from now on."},                            // 7
+    {"Ada", "2023-06-01 12:01", "Choir is on Tuesdays at seven."},                                   // 8
+    {"Ada", "2023-09-01 12:01", "From next week choir is on Thursdays."},                            // 9
+};
+
+class Facts : public testing::Test {
+ protected:
+  Facts() : m_(":memory:", MemoryOptions{.create = true, .conversation = "log"}) {
+    std::vector<SpokenTurn> turns;
+    for (const auto& [speaker, time, text] : kLog)
+      turns.push_back({speaker, text, parse_time_text(time, "t").local, 0});
+    m_.add_all(turns);
+  }
+  MemoryResult ask(const char* question) {
+    AskOptions o;
+    o.now = parse_time_text("2023-12-01 12:00", "now").local;
+    o.asker = "Ada";
+    return m_.ask(question, o);
+  }
+  int32_t first(const char* question) {
+    const MemoryResult r = ask(question);
+    return r.responses.empty() ? -1 : r.responses[0];
+  }
+  Memory m_;
+};
+
+TEST_F(Facts, TheStatementThatHolds) {
+  EXPECT_EQ(first("Where do I live now?"), 3);
+  EXPECT_EQ(first("Where does Ada live these days?"), 3);
+  EXPECT_EQ(first("Where was I living in December 2021?"), 0);
+  EXPECT_EQ(first("Where did I live before that?"), 0);
+  EXPECT_EQ(first("What's my phone number?"), 7);
+  EXPECT_EQ(first("What was my old number?"), 6);
+  EXPECT_EQ(first("What day is my choir?"), 9);
+  EXPECT_EQ(first("Who do I work for?"), 2);
+  EXPECT_EQ(first("Where does Ben's sister live?"), 1);
+}
+
+TEST_F(Facts, TheHistoryFollowsAndTheDateIsNamed) {
+  const MemoryResult r = ask("Where do I live now?");
+  EXPECT_EQ(r.responses, (std::vector<int32_t>{3, 0}));
+  ASSERT_EQ(r.notes.size(), 1u);
+  EXPECT_NE(r.notes[0].find("as said on 2022-04-02; earlier statements: 2021-03-01"), std::string::npos)
+      << r.notes[0];
+}
+
+TEST(FactQuestion, KnowsWhatIsNone) {
+  const std::vector<std::string> speakers = {"Ada", "Ben"};
+  const auto is = [&](const char* q, bool timed = false) {
+    return fact_question(q, timed, speakers, "Ada").has_value();
+  };
+  for (const char* none : {"What did Ada say about her job?", "What did we talk about yesterday?",
+                           "Where is the mill?", "What happened in May?", "When did I mention my number?",
+                           "What is the weather like?", "Did Ben discuss his car?"})
+    EXPECT_FALSE(is(none, true)) << none;
+  for (const char* one : {"Where does Ben live?", "What's my email address?", "How many cats does Ada have?",
+                          "When is Ben's wedding?", "What car do I drive these days?"})
+    EXPECT_TRUE(is(one)) << one;
+  EXPECT_FALSE(fact_question("Where do I live?", false, speakers, "").has_value());  // who "I" is, is not known
+}
+
+}  // namespace
+}  // namespace quern::memory

@@ -1,0 +1,29 @@
+// The statements of a fact in a conversation, in the order of time: "I'm renting a cottage outside Sligo now" of where
+// somebody lives. By words: whose turn it is, what tells of the field, whether a name, a number or a date stands there,
+// and what it is not: a question, a wish, somebody else's.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quern/memory/facts/fact_question.h"
+#include "quern/memory/plan/turn_table.h"
+
+namespace quern::memory {
+
+struct FactStatement {
+  uint32_t row;
+  double score;
+};
+
+// Of these rows, ascending; text(row) is a turn's.
+std::vector<FactStatement> find_statements(const FactQuestion& question, const TurnTable& table,
+                                           const std::vector<uint32_t>& rows,
+                                           const std::function<std::string(uint32_t)>& text);
+// Words that statements of it are likely to have, for an index.
+std::string statement_words(const FactQuestion& question);
+// The statement that answers: an index into them, −1 for none. `until`: of a question about a time, its end.
+int64_t choose_statement(const FactQuestion& question, const std::vector<FactStatement>& statements,
+                         const TurnTable& table, int64_t until);
+
+}  // namespace quern::memory

@@ -1,0 +1,104 @@
+#include "quern/memory/facts/fact_question.h"
+
+#include <algorithm>
+
+#include "quern/memory/facts/fact_fields.h"
+#include "quern/recall/words/tokens.h"
+
+namespace quern::memory {
+namespace {
+
+using W = std::string_view;
+constexpr W kOfTalk[] = {"say",       "said",     "says",    "tell",      "told",     "mention",    "mentioned",
+                         "talk",      "talked",   "discuss", "discussed", "chat",     "chatted",    "conversation",
+                         "session",   "message",  "ask",     "asked",     "bring up", "brought up", "summarize",
+                         "summarise", "happened", "happen",  "come up",   "came up",  "hear"};
+constexpr W kNow[] = {"now",   "these days", "at the moment", "currently", "current",  "nowadays",
+                      "today", "at present", "still",         "right now", "any more", "anymore"};
+constexpr W kBefore[] = {"before", "previous", "previously", "old", "used to", "former", "formerly", "last one"};
+constexpr W kFirst[] = {"at first", "originally", "first", "in the beginning", "to begin with", "very first"};
+constexpr W kRelatives[] = {"sister",  "brother", "mum",  "mom",   "mother",    "dad",      "father",   "grandad",
+                            "grandpa", "grandma", "gran", "nan",   "wife",      "husband",  "son",      "daughter",
+                            "boss",    "cousin",  "aunt", "uncle", "neighbour", "neighbor", "roommate", "flatmate"};
+// Words that ask, or say when and whose, and name nothing.
+constexpr W kIdle[] = {"current", "currently",  "now",     "days",     "moment", "previous", "previously",
+                       "old",     "originally", "first",   "before",   "used",   "many",     "much",
+                       "called",  "name",       "day",     "date",     "time",   "take",     "place",
+                       "since",   "start",      "started", "nowadays", "still",  "get",      "got",
+                       "change",  "changed",    "use",     "using",    "at",     "kind",     "place",
+                       "long",    "go",         "does",    "planned",  "held",   "one"};
+
+std::string lowered(std::string_view s) {
+  std::string out(s);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
+bool begins(std::string_view q, std::initializer_list<W> openings) {
+  return std::any_of(openings.begin(), openings.end(), [&](W o) { return q.starts_with(o); });
+}
+
+}  // namespace
+
+std::optional<FactQuestion> fact_question(std::string_view question, bool timed,
+                                          const std::vector<std::string>& speakers, const std::string& asker) {
+  const std::string q = lowered(question);
+  FactQuestion out;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < speakers.size(); ++i) {
+    names.push_back(lowered(speakers[i]));
+    if (has_phrase(q, names.back()) && !out.speaker) out.speaker = static_cast<int32_t>(i);
+  }
+  const bool mine =
+      has_phrase(q, "i") || has_phrase(q, "my") || has_phrase(q, "me") || has_phrase(q, "we") || has_phrase(q, "our");
+  if (mine && !asker.empty()) {
+    const auto at = std::find(speakers.begin(), speakers.end(), asker);
+    if (at != speakers.end()) out.speaker = static_cast<int32_t>(at - speakers.begin());
+  }
+  for (const W r : kRelatives)
+    if (has_phrase(q, r) || has_phrase(q, std::string(r) + "s")) out.relative = r;
+  if (!out.speaker && out.relative.empty()) return std::nullopt;
+  if (has_any_phrase(q, kOfTalk) && !begins(q, {"when did i tell"})) return std::nullopt;
+  const bool present =
+      begins(q, {"where do ",  "where does ", "where am ", "where is ", "where's ", "who do ",    "who does ",
+                 "who is ",    "who's ",      "what's ",   "what is ",  "what am ", "which ",     "what do ",
+                 "what does ", "how many ",   "when is ",  "when's ",   "when do ", "when does ", "what day ",
+                 "what time ", "what date ",  "in which ", "do i ",     "am i "}) ||
+      (q.starts_with("what ") &&
+       (has_phrase(q, "do") || has_phrase(q, "does") || has_phrase(q, "am") || has_phrase(q, "is")));
+  const bool past = has_phrase(q, "was") || has_phrase(q, "were") || has_phrase(q, "did") || has_phrase(q, "had") ||
+                    has_phrase(q, "used to");
+  if (begins(q, {"when did ", "since when ", "how long "}))
+    out.time = FactTime::when;
+  else if (has_any_phrase(q, kFirst))
+    out.time = FactTime::first;
+  else if (has_any_phrase(q, kBefore) && (past || has_any_phrase(q, std::span(kBefore).subspan(1, 3))))
+    out.time = FactTime::before;
+  else if (past && timed)
+    out.time = FactTime::at;
+  else if (!past && (present || has_any_phrase(q, kNow)))
+    out.time = FactTime::now;
+  else
+    return std::nullopt;
+  out.counts = q.find("how many") != q.npos;
+  out.dates = begins(q, {"when is ", "when's ", "when do ", "when does ", "what day ", "what time ", "what date "}) ||
+              q.find("what date") != q.npos || q.find("what time") != q.npos || q.find("what day") != q.npos;
+  if (!out.counts && !out.dates)
+    for (const FactField& f : fact_fields())
+      if (has_any_phrase(q, f.asked)) {
+        out.field = &f;
+        break;
+      }
+  recall::for_each_word(q, [&](size_t b, size_t e) {
+    std::string w = q.substr(b, e - b);
+    if (w.size() < 2 || recall::is_stopword(w) || std::find(names.begin(), names.end(), w) != names.end()) return;
+    if (std::find(std::begin(kIdle), std::end(kIdle), w) == std::end(kIdle)) out.words.push_back(std::move(w));
+  });
+  if (!out.field && out.words.empty()) return std::nullopt;
+  if (!out.field && !out.counts && !out.dates && out.time != FactTime::now && out.time != FactTime::when)
+    return std::nullopt;
+  return out;
+}
+
+}  // namespace quern::memory
