@@ -163,7 +163,7 @@ TEST(Turn, ComesAfterAPauseThatGrowsWithTheLine) {
   const auto at = [start = serve::Turn::Clock::now()](double s) {
     return start + std::chrono::duration_cast<serve::Turn::Clock::duration>(Seconds(s));
   };
-  serve::Turn turn({.least_pause = 10, .pause_factor = 7});
+  serve::Turn turn({.min_pause = 10, .pause_factor = 7});
   EXPECT_FALSE(turn.due(at(9)));
   EXPECT_TRUE(turn.due(at(11)));
   turn.took(at(11), at(12));
@@ -178,7 +178,7 @@ TEST(Turn, ComesAfterAPauseThatGrowsWithTheLine) {
 TEST_F(Batching, HasItsTurnOnAFullServer) {
   serve::AppOptions o;
   o.sessions = folder_.string();
-  o.batch_turn = {.least_pause = 0.02, .pause_factor = 1};
+  o.batch_turn = {.min_pause = 0.02, .pause_factor = 1};
   start(o);
   std::atomic<bool> enough = false;
   std::vector<std::jthread> clients;
@@ -199,7 +199,7 @@ TEST_F(Batching, HasItsTurnOnAFullServer) {
 TEST_F(Batching, TriesAgainWhatAFullServerRefuses) {
   serve::AppOptions o;
   o.sessions = folder_.string();
-  o.batch_turn = {.least_pause = 0.01, .pause_factor = 0};
+  o.batch_turn = {.min_pause = 0.01, .pause_factor = 0};
   start(o, {}, 1);
   std::atomic<bool> enough = false;
   std::atomic<int> refused_ones = 0;

@@ -100,7 +100,7 @@ TEST(DistillRecipes, RefusedByField) {
     EXPECT_NE(message.find(word), std::string::npos) << message << " has no " << word;
   };
   refused({"phase.0.distill.direction=up"}, "expected forward or reverse");
-  refused({"phase.0.preference.loss=dpo"}, "not beside rl or preference");
+  refused({"phase.0.preference.loss=dpo"}, "not with rl or preference");
   refused({"parallel.context=2"}, "parallel.context");
   const auto begin = [&](const char* teacher) {
     const std::vector<std::string> set = {fmt::format("phase.0.distill.teacher={}", teacher)};

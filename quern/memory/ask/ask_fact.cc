@@ -28,7 +28,7 @@ bool Memory::by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult
   const bool by_event = std::any_of(read.time.constraints.begin(), read.time.constraints.end(),
                                     [](const TimeConstraint& c) { return std::string_view(c.name) == kEventTime; });
   if (out.context_turn >= 0 || table_.size() == 0 || by_event) return false;
-  const auto fact = fact_question(read.text, !read.time.empty(), speakers_, o.asker);
+  const auto fact = fact_question(read.text, read.time.empty() ? TimeSaid::no : TimeSaid::yes, speakers_, o.asker);
   if (!fact) return false;
   const EventSource seen = events_until(o.now);
   std::vector<uint32_t> rows;

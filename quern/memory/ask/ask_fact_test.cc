@@ -67,17 +67,18 @@ TEST_F(Facts, TheHistoryFollowsAndTheDateIsNamed) {
 
 TEST(FactQuestion, KnowsWhatIsNone) {
   const std::vector<std::string> speakers = {"Ada", "Ben"};
-  const auto is = [&](const char* q, bool timed = false) {
-    return fact_question(q, timed, speakers, "Ada").has_value();
+  const auto is = [&](const char* q, TimeSaid time = TimeSaid::no) {
+    return fact_question(q, time, speakers, "Ada").has_value();
   };
   for (const char* none : {"What did Ada say about her job?", "What did we talk about yesterday?",
                            "Where is the mill?", "What happened in May?", "When did I mention my number?",
                            "What is the weather like?", "Did Ben discuss his car?"})
-    EXPECT_FALSE(is(none, true)) << none;
+    EXPECT_FALSE(is(none, TimeSaid::yes)) << none;
   for (const char* one : {"Where does Ben live?", "What's my email address?", "How many cats does Ada have?",
                           "When is Ben's wedding?", "What car do I drive these days?"})
     EXPECT_TRUE(is(one)) << one;
-  EXPECT_FALSE(fact_question("Where do I live?", false, speakers, "").has_value());  // who "I" is, is not known
+  EXPECT_FALSE(
+      fact_question("Where do I live?", TimeSaid::no, speakers, "").has_value());  // who "I" is, is not known
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class EventResolver {
   std::optional<TimeRange> find(const EventName& name) {
     const std::string said(name.in(out_.text));
     const auto found = f_.event(said, speaker_meant(said, f_.speakers, f_.asker));
-    if (!found) return note(fmt::format("no turn tells of '{}': it was not used as a time", said)), std::nullopt;
+    if (!found) return note(fmt::format("no turn reports '{}': it was not used as a time", said)), std::nullopt;
     const LocalSeconds at = f_.table.local(found->row);
     const std::string& speaker = f_.speakers[static_cast<size_t>(f_.table.speaker[found->row])];
     const TimeRange when = found->announced.value_or(TimeRange{at, at});

@@ -74,7 +74,7 @@ TEST_F(EventTimes, AreNamedInANote) {
       << a.notes[0];
   const MemoryResult none = ask("What happened after the shipwreck?");
   ASSERT_FALSE(none.notes.empty());
-  EXPECT_EQ(none.notes[0], "no turn tells of 'the shipwreck': it was not used as a time");
+  EXPECT_EQ(none.notes[0], "no turn reports 'the shipwreck': it was not used as a time");
 }
 
 TEST_F(EventTimes, AnAnnouncedDayStandsForTheEvent) {

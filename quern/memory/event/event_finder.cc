@@ -12,11 +12,11 @@ namespace quern::memory {
 namespace {
 
 constexpr size_t kCandidates = 200;
-constexpr double kOtherWord = 0.55;    // of what the event's own word counts
-constexpr double kLeastCovered = 0.3;  // of the event's words, by weight
-constexpr double kAsGood = 0.85;       // of the best score: the earliest of these is taken
-constexpr double kLight = 0.35;        // of a verb that tells little ("got", "came")
-constexpr double kNeighbor = 0.35;     // of the words that the turn before has
+constexpr double kOtherWord = 0.55;  // of what the event's own word counts
+constexpr double kMinCovered = 0.3;  // of the event's words, by weight
+constexpr double kAsGood = 0.85;     // of the best score: the earliest of these is taken
+constexpr double kLight = 0.35;      // of a verb that tells little ("got", "came")
+constexpr double kNeighbor = 0.35;   // of the words that the turn before has
 
 using Words = std::span<const std::string_view>;
 constexpr std::string_view kLightVerbs[] = {
@@ -34,10 +34,10 @@ constexpr std::string_view kLookingBack[] = {"since",    "ever since", "remember
                                              "after we", "before i",   "after i",   "still"};
 constexpr std::string_view kTomorrow[] = {"tomorrow", "tmrw", "tomorrow's"};
 constexpr std::string_view kNextWeek[] = {"next week", "in a week", "a week from now"};
-constexpr std::string_view kReporting[] = {
-    "today",      "finally",    "yesterday", "this morning", "last night",     "just",
-    "officially", "tonight",    "this week", "at last",      "done",           "so,",
-    "news",       "guess what", "we're in",  "it's over",    "this afternoon", "now"};
+constexpr std::string_view kReporting[] = {"today",          "finally",    "yesterday", "this morning", "last night",
+                                           "just",           "officially", "tonight",   "this week",    "at last",
+                                           "done",           "so,",        "news",      "we're in",     "it's over",
+                                           "this afternoon", "now"};
 
 std::string lowered(std::string_view s) {
   std::string out(s);
@@ -175,7 +175,7 @@ class EventFinder {
     if (score == 0) return 0;
     if (row > 0 && s_.table.session[row - 1] == s_.table.session[row])
       score = std::max(score, score + kNeighbor * (std::max(covered(s_.text(row - 1)), score) - score));
-    if (score < kLeastCovered) return 0;
+    if (score < kMinCovered) return 0;
     if (lower.ends_with('?')) score *= 0.6;
     if (has_any(lower, kAhead)) score *= 0.75;
     if (has_any(lower, kLookingBack)) score *= 0.8;

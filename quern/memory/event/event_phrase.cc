@@ -15,9 +15,8 @@ constexpr std::string_view kDeterminers[] = {"the",   "my",  "our", "your", "his
 constexpr std::string_view kSubjects[] = {"i", "we", "he", "she", "they", "you", "it", "everyone", "everybody"};
 constexpr std::string_view kAuxiliaries[] = {"did", "do",  "does", "was",  "were", "is",
                                              "are", "had", "has",  "have", "can",  "could"};
-constexpr std::string_view kAsking[] = {"what",   "who",      "whom",      "whose",    "which", "where",
-                                        "why",    "how",      "when",      "list",     "tell",  "show",
-                                        "remind", "anything", "summarize", "summarise"};
+constexpr std::string_view kAsking[] = {"what", "who",  "whom", "whose", "which",  "where",    "why",      "how",
+                                        "when", "list", "tell", "show",  "remind", "anything", "summarize"};
 constexpr std::string_view kIntroducing[] = {"about", "regarding", "concerning"};
 constexpr std::string_view kFamily[] = {"mum",    "mom",    "mummy",   "mother", "dad",     "daddy",   "father",
                                         "gran",   "granny", "grandma", "nan",    "grandpa", "grandad", "granddad",

@@ -9,7 +9,7 @@ namespace {
 const std::initializer_list<std::string_view> kAlike[] = {
     {"get", "got", "getting", "gets", "gotten", "adopt", "buy", "bought", "pick", "arrive", "collect", "bring",
      "brought"},
-    {"move", "relocate", "unpack", "boxes", "keys"},
+    {"move", "relocate", "boxes", "keys"},
     {"start", "begin", "began", "begun", "join", "first"},
     {"sell", "sold", "sale"},
     {"marry", "married", "wedding", "wed", "marriage", "bride", "groom", "vows"},

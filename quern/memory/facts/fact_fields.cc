@@ -8,12 +8,12 @@ namespace {
 using W = std::string_view;
 constexpr W kHomeAsked[] = {"live", "lives", "living", "lived", "reside", "based", "hometown"};
 constexpr W kHomeTold[] = {
-    "live in",   "living in",         "lives in",  "lived in",    "live on",    "moved to",   "moved into",
-    "move to",   "moving to",         "relocated", "resident of", "like home",  "renting",    "rented",
-    "flat in",   "house in",          "place in",  "cottage",     "settled",    "the keys",   "based in",
-    "been in",   "unpacked",          "life in",   "moved in",    "moved back", "flat",       "bungalow",
-    "home now",  "for me these days", "apartment", "settling in", "staying in", "at home in", "boxes",
-    "care home", "still lives"};
+    "live in",     "living in",  "lives in",   "lived in",  "live on",           "moved to",
+    "moved into",  "move to",    "moving to",  "relocated", "resident of",       "like home",
+    "renting",     "rented",     "flat in",    "house in",  "place in",          "cottage",
+    "settled",     "the keys",   "based in",   "been in",   "life in",           "moved in",
+    "moved back",  "flat",       "bungalow",   "home now",  "for me these days", "apartment",
+    "settling in", "staying in", "at home in", "boxes",     "care home",         "still lives"};
 constexpr W kEmployerAsked[] = {"work for",  "works for",  "worked for",      "work now",          "employer",
                                 "employed",  "working at", "company",         "working for",       "where do i work",
                                 "does work", "hospital",   "work these days", "work at the moment"};

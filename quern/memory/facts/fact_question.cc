@@ -9,17 +9,17 @@ namespace quern::memory {
 namespace {
 
 using W = std::string_view;
-constexpr W kOfTalk[] = {"say",       "said",     "says",    "tell",      "told",     "mention",    "mentioned",
-                         "talk",      "talked",   "discuss", "discussed", "chat",     "chatted",    "conversation",
-                         "session",   "message",  "ask",     "asked",     "bring up", "brought up", "summarize",
-                         "summarise", "happened", "happen",  "come up",   "came up",  "hear"};
+constexpr W kOfTalk[] = {"say",      "said",    "says",    "tell",      "told",     "mention",    "mentioned",
+                         "talk",     "talked",  "discuss", "discussed", "chat",     "chatted",    "conversation",
+                         "session",  "message", "ask",     "asked",     "bring up", "brought up", "summarize",
+                         "happened", "happen",  "come up", "came up",   "hear"};
 constexpr W kNow[] = {"now",   "these days", "at the moment", "currently", "current",  "nowadays",
                       "today", "at present", "still",         "right now", "any more", "anymore"};
 constexpr W kBefore[] = {"before", "previous", "previously", "old", "used to", "former", "formerly", "last one"};
 constexpr W kFirst[] = {"at first", "originally", "first", "in the beginning", "to begin with", "very first"};
-constexpr W kRelatives[] = {"sister",  "brother", "mum",  "mom",   "mother",    "dad",      "father",   "grandad",
-                            "grandpa", "grandma", "gran", "nan",   "wife",      "husband",  "son",      "daughter",
-                            "boss",    "cousin",  "aunt", "uncle", "neighbour", "neighbor", "roommate", "flatmate"};
+constexpr W kRelatives[] = {"sister",  "brother", "mum",  "mom",   "mother",   "dad",      "father",  "grandad",
+                            "grandpa", "grandma", "gran", "nan",   "wife",     "husband",  "son",     "daughter",
+                            "boss",    "cousin",  "aunt", "uncle", "neighbor", "roommate", "flatmate"};
 // Words that ask, or say when and whose, and name nothing.
 constexpr W kIdle[] = {"current", "currently",  "now",     "days",     "moment", "previous", "previously",
                        "old",     "originally", "first",   "before",   "used",   "many",     "much",
@@ -41,7 +41,7 @@ bool begins(std::string_view q, std::initializer_list<W> openings) {
 
 }  // namespace
 
-std::optional<FactQuestion> fact_question(std::string_view question, bool timed,
+std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid time,
                                           const std::vector<std::string>& speakers, const std::string& asker) {
   const std::string q = lowered(question);
   FactQuestion out;
@@ -75,7 +75,7 @@ std::optional<FactQuestion> fact_question(std::string_view question, bool timed,
     out.time = FactTime::first;
   else if (has_any_phrase(q, kBefore) && (past || has_any_phrase(q, std::span(kBefore).subspan(1, 3))))
     out.time = FactTime::before;
-  else if (past && timed)
+  else if (past && time == TimeSaid::yes)
     out.time = FactTime::at;
   else if (!past && (present || has_any_phrase(q, kNow)))
     out.time = FactTime::now;

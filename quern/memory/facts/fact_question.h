@@ -23,8 +23,8 @@ struct FactQuestion {
   bool counts = false, dates = false;  // "how many", "when is"
 };
 
-// `timed`: a time was read in the question ("in May").
-std::optional<FactQuestion> fact_question(std::string_view question, bool timed,
+enum class TimeSaid : bool { no, yes };  // in the question: "in May"
+std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid time,
                                           const std::vector<std::string>& speakers, const std::string& asker);
 
 }  // namespace quern::memory

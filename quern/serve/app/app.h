@@ -157,7 +157,7 @@ class App {
   void batches(Exchange& e);
   void batch(Exchange& e);
   void post_batch_step(Exchange& e);
-  void serve_inside(Exchange& e, bool in_turn);  // a request of the server's own: a line of a batch
+  void serve_inside(Exchange& e, LineStart start);  // a request of the server's own: a line of a batch
   void cache(Exchange& e);
   void add_memory(Exchange& e);
   void search_memory(Exchange& e);

@@ -47,7 +47,7 @@ BatchRunner& App::batch_runner() {
   if (!batches_) {
     const std::filesystem::path folder = o_.sessions.empty() ? "" : std::filesystem::path(o_.sessions) / "batch";
     batches_ = std::make_unique<BatchRunner>(
-        folder, BatchHooks{.serve = [this](Exchange& e, bool in_turn) { serve_inside(e, in_turn); },
+        folder, BatchHooks{.serve = [this](Exchange& e, LineStart start) { serve_inside(e, start); },
                            .clients_wait = [this] { return requests_wait(); },
                            .clients_run = [this] { return running_ > 0; },
                            .turn = o_.batch_turn});
@@ -57,8 +57,8 @@ BatchRunner& App::batch_runner() {
 
 // Without keys, a log line and the limits of clients, which a batch has been let in by. Requests of clients go first, but
 // for a line in its turn.
-void App::serve_inside(Exchange& e, bool in_turn) {
-  e.caller.user = "batch", e.caller.lowest_priority = in_turn ? 0 : kBatchPriority;
+void App::serve_inside(Exchange& e, LineStart start) {
+  e.caller.user = "batch", e.caller.lowest_priority = start == LineStart::in_turn ? 0 : kBatchPriority;
   e.caller.own_memory = !o_.keys_file.empty();  // whose batch it was is not kept
   try {
     for (const Route& r : kRoutes)

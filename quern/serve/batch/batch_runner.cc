@@ -253,7 +253,7 @@ void BatchRunner::finish(Batch& b, const char* status) {
   b.lines.clear();
 }
 
-void BatchRunner::run_line(const Shared& b, bool in_turn, std::unique_lock<std::mutex>& lock) {
+void BatchRunner::run_line(const Shared& b, LineStart start, std::unique_lock<std::mutex>& lock) {
   const size_t line = b->take_line();
   const BatchLine request = b->lines[line];
   HttpRequest r;
@@ -264,7 +264,7 @@ void BatchRunner::run_line(const Shared& b, bool in_turn, std::unique_lock<std::
   lock.unlock();
   std::string trouble;
   try {
-    hooks_.serve(e, in_turn);
+    hooks_.serve(e, start);
   } catch (const std::exception& x) {
     trouble = x.what();
   }
@@ -297,7 +297,7 @@ void BatchRunner::work(const std::stop_token& stop, int worker) {
         continue;
       }
       if (b->cancelled || stopping_ || !b->has_line()) continue;
-      run_line(b, first, lock);
+      run_line(b, first ? LineStart::in_turn : LineStart::when_free, lock);
       if (first) turn_.took(from, Turn::Clock::now());
     } catch (const std::exception& e) {  // the disk, or memory: tried again
       fmt::print(stderr, "batches: {}\n", e.what());

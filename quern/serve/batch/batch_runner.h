@@ -22,10 +22,9 @@
 namespace quern::serve {
 
 struct BatchHooks {
-  // Answers a request, errors included; in its turn, with the priority of a client's.
-  std::function<void(Exchange&, bool in_turn)> serve;
-  std::function<bool()> clients_wait;  // requests of clients are in a queue
-  std::function<bool()> clients_run;   // or are being served
+  std::function<void(Exchange&, LineStart start)> serve;  // answers a request, errors included
+  std::function<bool()> clients_wait;                     // requests of clients are in a queue
+  std::function<bool()> clients_run;                      // or are being served
   TurnRule turn = {};
 };
 
@@ -63,7 +62,7 @@ class BatchRunner {
   void work(const std::stop_token& stop, int worker);
   Shared next_batch();   // that has something to do; under the lock
   void begin(Batch& b);  // reads the input; under the lock
-  void run_line(const Shared& b, bool in_turn, std::unique_lock<std::mutex>& lock);
+  void run_line(const Shared& b, LineStart start, std::unique_lock<std::mutex>& lock);
   void settle(Batch& b);                      // when nothing of it runs any more
   void finish(Batch& b, const char* status);  // its files
   void set_status(Batch& b, const char* status) const;

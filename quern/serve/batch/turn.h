@@ -6,8 +6,10 @@
 
 namespace quern::serve {
 
+enum class LineStart : bool { when_free, in_turn };  // in its turn it has the priority of a client's request
+
 struct TurnRule {
-  double least_pause = 10;  // seconds
+  double min_pause = 10;    // seconds
   double pause_factor = 7;  // of the time that the last line took: an eighth of one sequence's time
 };
 
@@ -16,7 +18,7 @@ class Turn {
   using Clock = std::chrono::steady_clock;
   explicit Turn(const TurnRule& rule) : rule_(rule) {}
   bool due(Clock::time_point now) const {
-    const double pause = std::max(rule_.least_pause, rule_.pause_factor * seconds_);
+    const double pause = std::max(rule_.min_pause, rule_.pause_factor * seconds_);
     return std::chrono::duration<double>(now - ended_).count() >= pause;
   }
   void took(Clock::time_point from, Clock::time_point to) {

@@ -13,7 +13,7 @@ struct DistillConfig {
   int64_t top = 0;
   template <class V>
   void visit(V& v) {
-    v("teacher", teacher, "learn from this model beside the data: a model folder with the same tokenizer",
+    v("teacher", teacher, "learn from this model and the data: a model folder with the same tokenizer",
       {.value = "DIR"});
     v("direction", direction,
       "`forward`, KL(teacher, student): cover all that the teacher finds likely; `reverse`, KL(student, teacher): "

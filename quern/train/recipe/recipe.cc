@@ -82,7 +82,7 @@ void check_preference(const Recipe& r, const PhaseConfig& p, const std::string& 
 void check_distill(const Recipe& r, const PhaseConfig& p, const std::string& at) {
   check(p.distill, at);
   if (!p.distill.on()) return;
-  if (p.rl.on() || p.preference.on()) fail("{}: distill learns from data, not beside rl or preference", at);
+  if (p.rl.on() || p.preference.on()) fail("{}: distill learns from data, not with rl or preference", at);
   if (r.parallel.context > 1 || r.parallel.experts > 1)
     fail("{}: distill shares neither sequences nor experts over ranks (parallel.context, parallel.experts)", at);
 }

@@ -77,7 +77,7 @@ struct PhaseConfig {
     v("preference", preference,
       "learning from pairs of answers (DPO): `data` holds such pairs, `batch_size` and `micro_batch_size` count "
       "them");
-    v("distill", distill, "learning from a larger model beside the data");
+    v("distill", distill, "learning from a larger model with the data");
     v("config", config, "`config.json` fields this stage changes");
   }
   int64_t batch_size_at(int64_t step) const;
