@@ -21,7 +21,11 @@ constexpr int kWindowLog = 27;
 class ZstdReader : public ByteStream {
  public:
   ZstdReader(std::unique_ptr<ByteStream> packed, std::filesystem::path file)
-      : packed_(std::move(packed)), file_(std::move(file)), stream_(ZSTD_createDStream()), buffer_(size_t{1} << 17) {
+      : packed_(std::move(packed)),
+        file_(std::move(file)),
+        stream_(ZSTD_createDStream()),
+        buffer_(size_t{1} << 17),
+        room_(size_t{1} << 17) {
     QUERN_CHECK(stream_ != nullptr);
     ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, kWindowLog);
   }
@@ -31,31 +35,41 @@ class ZstdReader : public ByteStream {
 
   std::optional<uint64_t> hash() const override { return packed_->hash(); }
   size_t read(char* to, size_t n) override {
-    ZSTD_outBuffer out{to, n, 0};
-    while (out.pos == 0) {
-      if (in_.pos == have_ && !ended_) {
-        have_ = packed_->read(buffer_.data(), buffer_.size());
-        in_ = {buffer_.data(), 0, 0};
-        ended_ = have_ == 0;
-      }
-      // A block a step: one that is damaged takes none of those before with it.
-      in_.size = std::min(have_, in_.pos + std::max<size_t>(wanted_, 1));
+    while (out_at_ == out_end_) {
       if (ended_ && between_) return 0;
-      const size_t before = in_.pos;
-      const size_t left = ZSTD_decompressStream(stream_, &out, &in_);
-      if (ZSTD_isError(left)) fail("{}: damaged zstd data: {}", file_.string(), ZSTD_getErrorName(left));
-      between_ = left == 0, wanted_ = left;
-      if (ended_ && out.pos == 0 && in_.pos == before && !between_)
-        fail("{} is cut short: it ends inside a zstd frame", file_.string());
+      unpack();
     }
-    return out.pos;
+    n = std::min(n, out_end_ - out_at_);
+    std::memcpy(to, room_.data() + out_at_, n);
+    out_at_ += n;
+    return n;
   }
 
  private:
+  // Always into the same room: what the library writes before it finds damage hangs on that.
+  void unpack() {
+    if (in_.pos == have_ && !ended_) {
+      have_ = packed_->read(buffer_.data(), buffer_.size());
+      in_ = {buffer_.data(), 0, 0};
+      ended_ = have_ == 0;
+    }
+    // A block a step: one that is damaged takes none of those before with it.
+    in_.size = std::min(have_, in_.pos + std::max<size_t>(wanted_, 1));
+    if (ended_ && between_) return;
+    ZSTD_outBuffer out{room_.data(), room_.size(), 0};
+    const size_t before = in_.pos;
+    const size_t left = ZSTD_decompressStream(stream_, &out, &in_);
+    if (ZSTD_isError(left)) fail("{}: damaged zstd data: {}", file_.string(), ZSTD_getErrorName(left));
+    between_ = left == 0, wanted_ = left;
+    out_at_ = 0, out_end_ = out.pos;
+    if (ended_ && out.pos == 0 && in_.pos == before && !between_)
+      fail("{} is cut short: it ends inside a zstd frame", file_.string());
+  }
   std::unique_ptr<ByteStream> packed_;
   std::filesystem::path file_;
   ZSTD_DStream* stream_;
-  std::vector<char> buffer_;
+  std::vector<char> buffer_, room_;
+  size_t out_at_ = 0, out_end_ = 0;
   ZSTD_inBuffer in_{nullptr, 0, 0};
   size_t have_ = 0, wanted_ = 0;  // bytes in the buffer; that the next step takes
   bool ended_ = false, between_ = true;

@@ -331,6 +331,18 @@ TEST_F(CorpusDamage, CompressedFiles) {
     for (size_t i = bad.size() / 2; i < bad.size() / 2 + 200; ++i) bad[i] = static_cast<char>(bad[i] ^ 0x5A);
     EXPECT_LT(count(name, bad), 30000u);
     EXPECT_EQ(damaged_.size(), 1u);
+    const auto before_damage = [&](size_t piece) {
+      const auto in = open_bytes(root_ / name);
+      std::string all, some(piece, ' ');
+      try {
+        while (const size_t n = in->read(some.data(), piece)) all.append(some, 0, n);
+      } catch (const Error&) {
+      }
+      return all;
+    };
+    const std::string once = before_damage(size_t{1} << 22);
+    for (const size_t piece : {size_t{1}, size_t{997}, size_t{1} << 17})
+      EXPECT_TRUE(before_damage(piece) == once) << piece;
     EXPECT_EQ(count("a.csv." + std::string(ending), packed.substr(0, packed.size() / 2)), 0u);
     EXPECT_TRUE(lost_);
   }
