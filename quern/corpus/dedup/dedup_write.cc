@@ -71,7 +71,7 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vec
   const auto end_line = [&](size_t from, const Row& row) {
     if (source_field.empty()) return;
     const std::string& source = job.inputs.sources[job.inputs.files[row.file].source];
-    part.own_source += add_source(source_field, source, from, lines) == SourceMember::other;
+    part.own_source += add_source(source_field, source, from, lines) == AddedMember::other;
   };
   for (size_t i = 0; i < block.rows.size(); ++i) {
     const size_t from = lines.size();

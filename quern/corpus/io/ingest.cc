@@ -43,26 +43,81 @@ void append_document(const DocumentView& d, std::string_view text, std::string& 
   lines += '\n';
 }
 
-SourceMember add_source(const std::string& field, const std::string& source, size_t from, std::string& lines) {
+void append_without_text(const DocumentView& d, std::string& lines) {
+  if (d.line.empty()) {
+    append_document(d, {}, lines);
+    lines.erase(lines.rfind(",\"text\":"));
+    lines += "}\n";
+    return;
+  }
+  const std::string_view member = member_bytes(d.line, {.value = {}, .raw = d.text_raw});
+  std::string_view before = d.line.substr(0, static_cast<size_t>(member.data() - d.line.data()));
+  std::string_view behind = d.line.substr(before.size() + member.size());
+  behind.remove_prefix(behind.find_first_of(",}"));
+  if (behind[0] == ',')
+    behind.remove_prefix(1);
+  else if (const size_t comma = before.find_last_not_of(" \t"); comma != before.npos && before[comma] == ',')
+    before = before.substr(0, comma);
+  lines.append(before).append(behind) += '\n';
+}
+
+std::string document_id_json(const DocumentView& d) {
+  return d.own_id.empty() ? std::to_string(d.id) : std::string(d.own_id);
+}
+
+AddedMember add_member(const std::string& name, std::string_view value, size_t from, std::string& lines) {
   std::string key;
-  append_json_string(key, field);
+  append_json_string(key, name);
   if (lines.find(key, from) != lines.npos) {
     const std::string_view line = std::string_view(lines).substr(from);
     std::vector<char> scratch(line.size());
     std::vector<JsonMember> member(1);
-    const std::vector<std::string> names = {field};
+    const std::vector<std::string> names = {name};
     if (!read_json_line(line, names, member, scratch.data()) && member[0].kind != JsonMember::Kind::missing)
-      return member[0].kind == JsonMember::Kind::string && member[0].value == source ? SourceMember::same
-                                                                                     : SourceMember::other;
+      return member[0].raw == value ? AddedMember::same : AddedMember::other;
   }
-  std::string added = "," + key + ":";
-  append_json_string(added, source);
-  lines.insert(lines.rfind('}'), added);
-  return SourceMember::added;
+  const size_t end = lines.rfind('}');
+  const bool first = lines.find_last_not_of(" \t", end - 1) == lines.find('{', from);
+  lines.insert(end, fmt::format("{}{}:{}", first ? "" : ",", key, value));
+  return AddedMember::added;
+}
+
+AddedMember add_source(const std::string& field, const std::string& source, size_t from, std::string& lines) {
+  std::string value;
+  append_json_string(value, source);
+  return add_member(field, value, from, lines);
+}
+
+void append_named_document(const DocumentView& d, const std::string& source, std::string& lines) {
+  const size_t from = lines.size();
+  append_document(d, d.text, lines);
+  if (!d.line.empty()) {
+    // Named "text", behind a member of that name that is another, which then has the name of a second column.
+    std::string_view name = member_bytes(d.line, {.value = {}, .raw = d.text_raw});
+    name.remove_suffix(d.text_raw.size());
+    name = name.substr(0, name.rfind('"') + 1);
+    if (name != "\"text\"") {
+      std::vector<char> scratch(d.line.size());
+      std::vector<JsonMember> other(1);
+      const std::vector<std::string> names = {"text"};
+      const bool there =
+          !read_json_line(d.line, names, other, scratch.data()) && other[0].kind != JsonMember::Kind::missing;
+      const auto rename = [&](std::string_view at, std::string_view to) {
+        lines.replace(from + static_cast<size_t>(at.data() - d.line.data()), at.size(), to);
+      };
+      std::string_view taken = there ? member_bytes(d.line, other[0]) : std::string_view();
+      taken = taken.substr(0, there ? std::string_view("\"text\"").size() : 0);
+      if (there && taken.data() > name.data()) rename(taken, "\"text.1\"");
+      rename(name, "\"text\"");
+      if (there && taken.data() < name.data()) rename(taken, "\"text.1\"");
+    }
+  }
+  add_member("id", document_id_json(d), from, lines);
+  add_source("source", source, from, lines);
 }
 
 DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy)
-    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(5) {
+    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(6) {
   if (fields_.size() == 1) fields_.resize(inputs.sources.size(), FieldMap(fields_[0]));
   QUERN_CHECK(fields_.size() == inputs.sources.size(), "{} maps for {} sources", fields_.size(),
               inputs.sources.size());
@@ -72,7 +127,8 @@ DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> field
     for (const InputFile& file : f.source.empty() ? std::span<const InputFile>() : std::span(inputs.files))
       if (!is_lines(file.form)) fail("{}: is not of JSON lines and has no field '{}'", file.path.string(), f.source);
     if (f.text.empty()) fail("the text field's name is empty");
-    names_.push_back({f.text, name(f.score), name(f.label), name(f.url), name(f.source)});
+    names_.push_back(
+        {f.text, name(f.score), name(f.label), name(f.url), name(f.source), name(f.id == f.text ? "" : f.id)});
     if (f.score == f.text || f.label == f.text || (!f.label.empty() && f.label == f.score))
       fail("text, score and label must be different fields, found '{}', '{}' and '{}'", f.text, f.score, f.label);
   }
@@ -133,15 +189,18 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
   }
   if (!f.label.empty()) {
     double value = 0;
-    const bool by_text = !f.label_equals.empty();
+    const bool by_text = f.label_any || !f.label_equals.empty();
     if (by_text ? label.kind != JsonMember::Kind::string : !number(label, value)) {
       why = fmt::format("member '{}' is no {}", f.label, by_text ? "string" : "number");
       return false;
     }
-    d.label_passes = by_text ? label.value == f.label_equals : value >= f.label_at_least;
+    if (by_text) d.label = label.value;
+    d.label_passes = f.label_any || (by_text ? label.value == f.label_equals : value >= f.label_at_least);
   }
   if (!f.source.empty() && !find_source(members_[4], f.source, d.source, why)) return false;
   if (!f.url.empty() && members_[3].kind == JsonMember::Kind::string) d.url = members_[3].value;
+  if (members_[5].kind == JsonMember::Kind::string || members_[5].kind == JsonMember::Kind::number)
+    d.own_id = members_[5].raw;
   d.text = text.value, d.text_raw = text.raw, d.line = line;
   return true;
 }

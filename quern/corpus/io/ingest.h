@@ -15,13 +15,15 @@ namespace quern::corpus {
 // Which members of a JSON line are read, for one source.
 struct FieldMap {
   std::string text = "text";
-  std::string score;   // empty: none
-  std::string source;  // whose value names the source, one of Inputs::sources; empty: the file does
-  std::string url;     // where the document comes from; empty: none
+  std::string score;      // empty: none
+  std::string source;     // whose value names the source, one of Inputs::sources; empty: the file does
+  std::string url;        // where the document comes from; empty: none
+  std::string id = "id";  // a row's own id
   // A label that decides whether the document may be in the corpus: equal to a text, or a number of at least so much.
   std::string label;
   std::string label_equals;
   double label_at_least = 0;  // when label_equals is empty
+  bool label_any = false;     // any text is a label, and all may be in it
 };
 
 struct DocumentView {
@@ -32,6 +34,8 @@ struct DocumentView {
   std::string_view url, date;    // empty: not known; date: when the page was fetched
   std::string_view mime, title;  // of web pages
   std::string_view text_raw;     // the text field's value within the line, with its quotes
+  std::string_view own_id;       // the id that a JSON line brings, as it stands there; empty: none
+  std::string_view label;        // when it is a text
   double score = 0;
   bool label_passes = true;
   bool replaced = false;  // U+FFFD was put in
@@ -43,9 +47,20 @@ struct DocumentView {
 // forms become {"id", "url", "date", "mime", "title", "text"}, with what is known.
 void append_document(const DocumentView& d, std::string_view text, std::string& lines);
 
-enum class SourceMember { added, same, other };
-// Writes `source` into the line of output that begins at `from`, as its last member; a member of that name stays.
-SourceMember add_source(const std::string& field, const std::string& source, size_t from, std::string& lines);
+// The same without the text.
+void append_without_text(const DocumentView& d, std::string& lines);
+
+// The id that a document keeps: its own, or that of its place in the inputs, as JSON.
+std::string document_id_json(const DocumentView& d);
+
+enum class AddedMember { added, same, other };
+// Writes a member into the line of output that begins at `from`, as its last; `value` is JSON. One of that name stays.
+AddedMember add_member(const std::string& name, std::string_view value, size_t from, std::string& lines);
+// The same with the name of a source.
+AddedMember add_source(const std::string& field, const std::string& source, size_t from, std::string& lines);
+
+// The document as a line with the members id, source and text, whatever its text field is called, and all its other ones.
+void append_named_document(const DocumentView& d, const std::string& source, std::string& lines);
 
 class DocumentReader {
  public:

@@ -199,6 +199,8 @@ bool Inputs::has_pipe() const {
   return std::ranges::any_of(files, [](const InputFile& f) { return f.pipe != nullptr; });
 }
 
+bool names_sources(const Inputs& in) { return in.sources.size() > 1 || in.sources[0] != kUnnamedSource; }
+
 std::string form_names() {
   std::vector<std::string_view> names;
   for (const FormName& f : kForms) names.push_back(f.name);

@@ -42,6 +42,8 @@ struct Inputs {
   Json json() const;
 };
 
+bool names_sources(const Inputs& inputs);  // the user named the sources, or some
+
 std::string form_names();  // "jsonl, text, …"
 // `form`: "auto" (by the file's ending, those of compression apart; standard input, "-", and pipes by what they begin with) or
 // one of form_names().

@@ -326,6 +326,20 @@ constexpr bool is_low(int v) { return v >= 0xDC00 && v < 0xE000; }
 
 }  // namespace
 
+std::string_view member_bytes(std::string_view line, const JsonMember& m) {
+  const auto value = static_cast<size_t>(m.raw.data() - line.data());
+  const size_t colon = line.rfind(':', value - 1), close = line.rfind('"', colon);
+  size_t open = close;
+  const auto escaped = [&](size_t at) {
+    size_t slashes = 0;
+    while (slashes < at && line[at - 1 - slashes] == '\\') ++slashes;
+    return slashes % 2 == 1;
+  };
+  do open = line.rfind('"', open - 1);
+  while (escaped(open));
+  return line.substr(open, value + m.raw.size() - open);
+}
+
 bool mend_json_line(std::string& line) {
   bool changed = false, in_string = false;
   for (size_t i = 0; i < line.size();) {

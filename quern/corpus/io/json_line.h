@@ -21,6 +21,9 @@ struct JsonMember {
 const char* read_json_line(std::string_view line, std::span<const std::string> names, std::span<JsonMember> out,
                            char* scratch);
 
+// The whole member of a JSON line whose value is m.raw: from the quote before its name to the end of its value.
+std::string_view member_bytes(std::string_view line, const JsonMember& m);
+
 // What Python's json module writes and JSON does not have, made JSON in place: NaN, Infinity and -Infinity become null,
 // and the escape of half a surrogate pair becomes \ufffd. Whether `line` changed; it is not validated otherwise.
 bool mend_json_line(std::string& line);

@@ -1,12 +1,13 @@
-// Parquet reader and writer. Reading returns the flat columns of a file as JSON lines, one per row, so that later
-// stages see one format: texts, integers, numbers and booleans; plain, dictionary, RLE, delta and byte-stream-split
-// encodings; pages of both versions; uncompressed or compressed with snappy, gzip, LZ4 or zstd. Nested, repeated,
-// 96-bit, fixed-length and decimal columns are skipped and reported. One page per column is in memory. Writing stores
-// documents as rows of (id, source, text, members), compressed with zstd.
+// Parquet reader and writer. Reading returns a file as JSON lines, one per row, so that later stages see one format:
+// texts, integers, numbers and booleans, alone or in groups, lists and maps; plain, dictionary, RLE, delta and
+// byte-stream-split encodings; pages of both versions; uncompressed or compressed with snappy, gzip, LZ4 or zstd. Columns
+// with 96-bit, fixed-length or decimal values are skipped and reported. One page per column is in memory. Writing stores
+// documents as ParquetRow, compressed with zstd.
 #pragma once
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ namespace quern::corpus {
 std::unique_ptr<ByteStream> open_parquet(const std::filesystem::path& file);
 std::vector<std::string> parquet_columns_left_out(const std::filesystem::path& file);
 
+// Columns of a document. An empty one is null, but for source and text.
+struct ParquetRow {
+  std::string_view id, source, url, date, language;
+  std::optional<double> language_score;
+  std::string_view text, members;  // members: all of the document but its text, as one JSON object
+};
+
 // Rows of one file; row groups of about `group_bytes` of text.
 class ParquetWriter {
  public:
@@ -24,8 +32,7 @@ class ParquetWriter {
   ~ParquetWriter();  // unclosed: nothing stays
   ParquetWriter(const ParquetWriter&) = delete;
   ParquetWriter& operator=(const ParquetWriter&) = delete;
-  // members: the other members of the document as one JSON object; empty: none.
-  void add(uint64_t id, std::string_view source, std::string_view text, std::string_view members);
+  void add(const ParquetRow& row);
   void close();
   uint64_t text_bytes() const;
 

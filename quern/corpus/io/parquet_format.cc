@@ -80,30 +80,36 @@ ChunkInfo read_chunk(CompactReader& r) {
   return c;
 }
 
-// The top level's columns out of the flattened tree.
-std::vector<ColumnSchema> top_columns(const std::vector<Element>& all, const CompactReader& r) {
-  std::vector<ColumnSchema> columns;
-  if (all.empty() || all[0].children < 0) r.bad("no schema");
-  size_t at = 1;
-  for (int32_t k = 0; k < all[0].children; ++k) {
-    if (at >= all.size()) r.bad("a schema that ends early");
-    const Element& e = all[at++];
-    ColumnSchema c{e.name, static_cast<Type>(e.type), e.converted, e.repetition == 1, true, 1};
-    if (e.children > 0) {
-      c.flat = false, c.leaves = 0;
-      for (int64_t open = e.children; open > 0; --open) {
-        if (at >= all.size()) r.bad("a schema that ends early");
-        if (all[at].children < 0) r.bad("a schema with a negative count");
-        c.leaves += all[at].children == 0;
-        open += all[at++].children;
-      }
-    } else if (e.type < 0 || e.type > 7 || e.repetition < 0 || e.repetition > 2) {
-      r.bad("a column of an unknown type");
-    } else if (e.repetition == 2) {
-      c.flat = false;
-    }
-    columns.push_back(std::move(c));
+constexpr int kMaxDepth = 32;
+
+// The column at `at` of the flattened tree, with what lies in it.
+ColumnSchema read_column(const std::vector<Element>& all, size_t& at, const ColumnSchema& above, int depth,
+                         const CompactReader& r) {
+  if (at >= all.size()) r.bad("a schema that ends early");
+  const Element& e = all[at++];
+  if (e.children < 0) r.bad("a schema with a negative count");
+  if (e.repetition < 0 || e.repetition > 2) r.bad("a column of an unknown kind");
+  if (depth > kMaxDepth) r.bad("a schema that is nested too deeply");
+  ColumnSchema c{e.name, static_cast<Type>(e.type), e.converted, e.repetition == 1, e.repetition == 2};
+  c.def = above.def + (e.repetition != 0), c.rep = above.rep + c.repeated;
+  if (e.children == 0) {
+    if (e.type < 0 || e.type > 7) r.bad("a column of an unknown type");
+    return c;
   }
+  c.leaves = 0;
+  for (int32_t k = 0; k < e.children; ++k) {
+    ColumnSchema child = read_column(all, at, c, depth + 1, r);
+    c.leaves += child.leaves;
+    c.children.push_back(std::move(child));
+  }
+  return c;
+}
+
+std::vector<ColumnSchema> top_columns(const std::vector<Element>& all, const CompactReader& r) {
+  if (all.empty() || all[0].children < 0) r.bad("no schema");
+  std::vector<ColumnSchema> columns;
+  size_t at = 1;
+  for (int32_t k = 0; k < all[0].children; ++k) columns.push_back(read_column(all, at, {}, 0, r));
   return columns;
 }
 

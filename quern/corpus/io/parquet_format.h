@@ -1,6 +1,6 @@
 // Parquet metadata in Thrift's compact protocol: the footer that names columns, row groups and the positions of their
-// chunks, and the header of every page. Only flat columns are described; of a nested one the name is kept. Reading
-// checks every length against the available bytes.
+// chunks, and the header of every page. Reading checks every length against the available bytes. Only flat columns are
+// written.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,15 +22,18 @@ enum class Encoding : int32_t {
   byte_split = 9
 };
 enum class PageType : int32_t { data, index, dictionary, data_v2 };
-constexpr int32_t kNoConversion = -1, kUtf8 = 0, kDecimal = 5, kUint8 = 11, kUint32 = 13, kUint64 = 14, kJson = 19;
+constexpr int32_t kNoConversion = -1, kUtf8 = 0, kMapGroup = 1, kMapKeyValue = 2, kListGroup = 3, kDecimal = 5,
+                  kUint8 = 11, kUint32 = 13, kUint64 = 14, kJson = 19;
 
+// A column, or what lies in a nested one.
 struct ColumnSchema {
   std::string name;
   Type type = Type::bytes;
   int32_t converted = kNoConversion;
-  bool optional = false;
-  bool flat = true;   // a leaf at the top that stands once a row
-  size_t leaves = 1;  // chunks a row group has of it
+  bool optional = false, repeated = false;
+  std::vector<ColumnSchema> children = {};  // of a group
+  int def = 0, rep = 0;  // levels at which it is there: optional and repeated ones, and repeated ones, down to it
+  size_t leaves = 1;     // chunks a row group has of it
 };
 struct ChunkInfo {
   Type type = Type::bytes;

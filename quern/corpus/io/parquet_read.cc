@@ -1,17 +1,14 @@
-// Parquet reader: one cursor per column walks its pages, and rows are assembled as JSON lines.
+// Parquet reader: one cursor per leaf walks its pages, and rows are assembled as JSON lines: groups become objects, lists
+// and repeated columns arrays, maps objects.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstring>
+#include <span>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/bytes/brotli.h"
-#include "quern/corpus/bytes/lz4.h"
-#include "quern/corpus/bytes/snappy.h"
 #include "quern/corpus/io/json_line.h"
 #include "quern/corpus/io/parquet.h"
-#include "quern/corpus/io/parquet_encodings.h"
+#include "quern/corpus/io/parquet_column.h"
 #include "quern/corpus/io/parquet_format.h"
 
 namespace quern::corpus {
@@ -19,310 +16,108 @@ namespace {
 
 using namespace parquet;
 
-constexpr int64_t kMaxPage = int64_t{1} << 30;
-
 const char* why_left_out(const ColumnSchema& c) {
-  if (!c.flat) return "nested or repeated";
+  for (const ColumnSchema& child : c.children)
+    if (const char* why = why_left_out(child)) return why;
+  if (!c.children.empty()) return nullptr;
   if (c.type == Type::int96) return "of 96 bits";
   if (c.type == Type::fixed) return "of fixed length";
   if (c.converted == kDecimal) return "decimal";
   return nullptr;
 }
 
-const char* name_of(Codec c) {
-  constexpr const char* kNames[] = {"none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4_raw"};
-  const auto i = static_cast<size_t>(c);
-  return i < std::size(kNames) ? kNames[i] : "an unknown method";
-}
-
-// One column of one row group, value by value.
-class ColumnCursor {
+// One column with all its leaves, which lie one after the other.
+class ColumnRows {
  public:
-  ColumnCursor(std::string_view file, const std::string& name, const ColumnSchema& schema, const ChunkInfo& chunk)
-      : name_(name), schema_(schema), chunk_(chunk), left_(chunk.values) {
-    if (chunk.type != schema.type) bad("is of another type than the schema says");
-    const int64_t begin =
-        chunk.dictionary_at > 0 && chunk.dictionary_at < chunk.data_at ? chunk.dictionary_at : chunk.data_at;
-    bytes_ = file.substr(static_cast<size_t>(begin), static_cast<size_t>(chunk.packed));
+  ColumnRows(std::string_view file, const std::string& name, const ColumnSchema& schema,
+             std::span<const ChunkInfo> chunks)
+      : name_(name), schema_(schema) {
+    leaves_.reserve(schema.leaves);
+    add_leaves(file, schema, chunks);
   }
   void append(std::string& line) {
-    if (left_ == 0) bad("has fewer values than rows");
-    --left_;
-    while (in_page_ == 0) next_page();
-    --in_page_;
-    uint32_t present = 1;
-    if (schema_.optional && !levels_.next(present)) bad("ends inside its levels");
-    if (!present) {
-      line += "null";
-      return;
-    }
-    switch (form_) {
-      case Form::plain:
-      case Form::runs:
-        return plain_value(values_, line);
-      case Form::dictionary: {
-        uint32_t i = 0;
-        if (!indices_.next(i) || i >= dictionary_.size()) bad("has an index outside its dictionary");
-        line += dictionary_[i];
-        return;
-      }
-      case Form::deltas:
-        return schema_.type == Type::int32 ? whole_number(static_cast<int32_t>(number_of(deltas_)), line)
-                                           : whole_number(number_of(deltas_), line);
-      case Form::lengths:
-        return append_json_string(line, next_text());
-      case Form::beginnings: {
-        const size_t shared = length_of(shared_);
-        if (shared > text_.size()) bad("shares a longer prefix than the previous text has");
-        text_.resize(shared);
-        text_ += next_text();
-        return append_json_string(line, text_);
-      }
-      case Form::split: {
-        char value[8] = {};
-        if (split_at_ == split_) bad("ends inside a value");
-        for (size_t i = 0; i * split_ < values_.size(); ++i) value[i] = values_[i * split_ + split_at_];
-        ++split_at_;
-        std::string_view one(value, sizeof value);
-        return plain_value(one, line);
-      }
-    }
+    if (schema_.children.empty() && !schema_.repeated) return leaves_[0].append(line);
+    value(schema_, 0, line);
   }
 
  private:
-  [[noreturn]] void bad(const std::string& why) const {
-    fail("{}: damaged Parquet file: column '{}' {}", name_, schema_.name, why);
+  void add_leaves(std::string_view file, const ColumnSchema& c, std::span<const ChunkInfo> chunks) {
+    if (c.children.empty()) leaves_.emplace_back(file, name_, c, chunks[leaves_.size()]);
+    for (const ColumnSchema& child : c.children) add_leaves(file, child, chunks);
   }
-  template <class T>
-  T take(std::string_view& from) const {
-    T v;
-    if (from.size() < sizeof(T)) bad("ends inside a value");
-    std::memcpy(&v, from.data(), sizeof(T));
-    from.remove_prefix(sizeof(T));
-    return v;
-  }
-  static void number(double v, std::string& line, auto as) {
-    if (!std::isfinite(v)) {
+  // Of a node whose first leaf is `leaf`.
+  void value(const ColumnSchema& c, size_t leaf, std::string& line) {
+    if (c.repeated) return elements(c, leaf, line, [&] { body(c, leaf, line); });
+    if (c.optional && !is_there(c, leaf)) {
+      skip(c, leaf);
       line += "null";
       return;
     }
-    char digits[40];
-    const auto end = std::to_chars(digits, digits + sizeof digits, as).ptr;
-    line.append(digits, end);
+    body(c, leaf, line);
   }
-  int64_t number_of(Deltas& d) const {
-    int64_t v = 0;
-    if (!d.next(v)) bad("ends inside a value");
-    return v;
-  }
-  size_t length_of(Deltas& d) const {
-    const int64_t n = number_of(d);
-    if (n < 0) bad("has a text of negative length");
-    return static_cast<size_t>(n);
-  }
-  std::string_view next_text() {  // its length is told apart from it
-    const size_t n = length_of(lengths_);
-    if (n > values_.size()) bad("ends inside a value");
-    const std::string_view text = values_.substr(0, n);
-    values_.remove_prefix(n);
-    return text;
-  }
-  void whole_number(int32_t v, std::string& line) const {
-    const bool is_unsigned = schema_.converted >= kUint8 && schema_.converted <= kUint64;
-    line += is_unsigned ? std::to_string(static_cast<uint32_t>(v)) : std::to_string(v);
-  }
-  void whole_number(int64_t v, std::string& line) const {
-    line += schema_.converted == kUint64 ? std::to_string(static_cast<uint64_t>(v)) : std::to_string(v);
-  }
-  void plain_value(std::string_view& from, std::string& line) {
-    switch (schema_.type) {
-      case Type::boolean: {
-        uint32_t v = 0;
-        if (form_ == Form::runs) {
-          if (!indices_.next(v)) bad("ends inside a value");
-        } else {
-          if (bit_ / 8 >= from.size()) bad("ends inside a value");
-          v = static_cast<unsigned char>(from[bit_ / 8]) >> (bit_ % 8) & 1;
-          ++bit_;
-        }
-        line += v ? "true" : "false";
-        return;
-      }
-      case Type::int32:
-        return whole_number(take<int32_t>(from), line);
-      case Type::int64:
-        return whole_number(take<int64_t>(from), line);
-      case Type::float32: {
-        const auto v = take<float>(from);
-        return number(v, line, v);
-      }
-      case Type::float64: {
-        const auto v = take<double>(from);
-        return number(v, line, v);
-      }
-      default: {
-        const auto n = take<uint32_t>(from);
-        if (n > from.size()) bad("ends inside a value");
-        append_json_string(line, from.substr(0, n));
-        from.remove_prefix(n);
-      }
+  void body(const ColumnSchema& c, size_t leaf, std::string& line) {
+    if (c.children.empty()) return leaves_[leaf].append(line);
+    const ColumnSchema& first = c.children[0];
+    const bool wraps = c.children.size() == 1 && first.repeated;
+    if (wraps && c.converted == kListGroup)
+      return elements(first, leaf, line, [&] { element(c, first, leaf, line); });
+    if (wraps && (c.converted == kMapGroup || c.converted == kMapKeyValue) && first.children.size() == 2)
+      return map(first, leaf, line);
+    line += '{';
+    for (const ColumnSchema& child : c.children) {
+      if (&child != &first) line += ',';
+      append_json_string(line, child.name);
+      line += ':';
+      value(child, leaf, line);
+      leaf += child.leaves;
     }
+    line += '}';
   }
-  std::string_view unpack(std::string_view packed, int64_t unpacked, std::string& to) {
-    if (unpacked > kMaxPage) bad(fmt::format("has a page of {} bytes, at most {}", unpacked, kMaxPage));
-    const auto n = static_cast<size_t>(unpacked);
-    std::unique_ptr<ByteStream> stream;
-    switch (chunk_.codec) {
-      case Codec::none:
-        return packed;
-      case Codec::snappy:
-        decompress_snappy(packed, n, to);
-        break;
-      case Codec::gzip:
-        stream = decompress_gzip(bytes_in_memory(packed), name_);
-        break;
-      case Codec::zstd:
-        stream = decompress_zstd(bytes_in_memory(packed), name_);
-        break;
-      case Codec::brotli:
-        decompress_brotli(packed, n, to);
-        break;
-      case Codec::lz4:
-        decompress_lz4_sized(packed, n, to);
-        break;
-      case Codec::lz4_raw:
-        decompress_lz4(packed, n, to);
-        break;
-      default:
-        fail("{}: column '{}' is compressed with {}; expected none, snappy, gzip, brotli, lz4, lz4_raw or zstd",
-             name_, schema_.name, name_of(chunk_.codec));
-    }
-    if (stream) {
-      to.resize(n + 1);
-      size_t have = 0;
-      while (const size_t some = have <= n ? stream->read(to.data() + have, to.size() - have) : 0) have += some;
-      to.resize(have);
-    }
-    if (to.size() != n) bad(fmt::format("has a page of {} bytes, expected {}", to.size(), n));
-    return to;
+  // The repeated group of a list wraps its elements, but in files of older writers, where it is the element.
+  void element(const ColumnSchema& list, const ColumnSchema& group, size_t leaf, std::string& line) {
+    const bool wraps = group.children.size() == 1 && group.name != "array" && group.name != list.name + "_tuple";
+    wraps ? value(group.children[0], leaf, line) : body(group, leaf, line);
   }
-  void next_page() {
-    size_t used = 0;
-    if (bytes_.empty()) bad("has fewer values than rows");
-    const PageInfo p = read_page_header(bytes_, used, name_);
-    bytes_.remove_prefix(used);
-    if (static_cast<uint64_t>(p.packed) > bytes_.size()) bad("has a page that ends outside it");
-    std::string_view body = bytes_.substr(0, static_cast<size_t>(p.packed));
-    bytes_.remove_prefix(static_cast<size_t>(p.packed));
-    const auto encoding = static_cast<Encoding>(p.encoding);
-    if (p.type == PageType::index) return;
-    if (p.type == PageType::dictionary) {
-      if (encoding != Encoding::plain && encoding != Encoding::plain_dictionary) unknown(encoding);
-      body = unpack(body, p.unpacked, dictionary_page_);
-      bit_ = 0, form_ = Form::plain;
-      dictionary_.clear();
-      for (int64_t i = 0; i < p.values; ++i) plain_value(body, dictionary_.emplace_back());
-      return;
-    }
-    if (p.type == PageType::data) {
-      body = unpack(body, p.unpacked, page_);
-      if (schema_.optional) {
-        if (p.level_encoding != 3) bad("has levels that are not in runs");
-        const auto n = take<uint32_t>(body);
-        if (n > body.size()) bad("has levels that end outside their page");
-        levels_ = HybridRuns(body.substr(0, n), 1);
-        body.remove_prefix(n);
-      }
-    } else if (p.type == PageType::data_v2) {
-      const uint64_t before = static_cast<uint64_t>(p.level_bytes) + static_cast<uint64_t>(p.repetition_bytes);
-      if (before > body.size() || before > static_cast<uint64_t>(p.unpacked))
-        bad("has levels that end outside their page");
-      levels_ =
-          HybridRuns(body.substr(static_cast<size_t>(p.repetition_bytes), static_cast<size_t>(p.level_bytes)), 1);
-      body.remove_prefix(before);
-      if (p.values_packed) body = unpack(body, p.unpacked - static_cast<int64_t>(before), page_);
+  void map(const ColumnSchema& pair, size_t leaf, std::string& line) {
+    const size_t from = line.size();
+    elements(pair, leaf, line, [&] {
+      std::string key;
+      value(pair.children[0], leaf, key);
+      if (key.starts_with('"'))
+        line += key;
+      else
+        append_json_string(line, key);
+      line += ':';
+      value(pair.children[1], leaf + pair.children[0].leaves, line);
+    });
+    line[from] = '{', line.back() = '}';
+  }
+  template <class F>
+  void elements(const ColumnSchema& c, size_t leaf, std::string& line, F&& one) {
+    line += '[';
+    if (!is_there(c, leaf)) {
+      skip(c, leaf);
     } else {
-      bad("has a page of an unknown kind");
-    }
-    values_ = body, bit_ = 0;
-    begin_values(encoding);
-    in_page_ = p.values;
-  }
-  // Values of a page from here on, in this encoding.
-  void begin_values(Encoding encoding) {
-    const auto only_for = [&](bool fits) {
-      if (!fits) unknown(encoding);
-    };
-    switch (encoding) {
-      case Encoding::plain:
-        form_ = Form::plain;
-        return;
-      case Encoding::plain_dictionary:
-      case Encoding::rle_dictionary: {
-        form_ = Form::dictionary;
-        const auto width = values_.empty() ? uint8_t{0} : take<uint8_t>(values_);
-        if (width > 32) bad("has indices of more than 32 bits");
-        indices_ = HybridRuns(values_, width);
-        return;
-      }
-      case Encoding::rle: {
-        only_for(schema_.type == Type::boolean);
-        form_ = Form::runs;
-        const auto n = take<uint32_t>(values_);
-        if (n > values_.size()) bad("has values that end outside their page");
-        indices_ = HybridRuns(values_.substr(0, n), 1);
-        return;
-      }
-      case Encoding::delta_numbers:
-        only_for(schema_.type == Type::int32 || schema_.type == Type::int64);
-        form_ = Form::deltas;
-        return begin_numbers(deltas_);
-      case Encoding::delta_lengths:
-        only_for(schema_.type == Type::bytes);
-        form_ = Form::lengths;
-        return begin_numbers(lengths_);
-      case Encoding::delta_texts:
-        only_for(schema_.type == Type::bytes);
-        form_ = Form::beginnings;
-        text_.clear();
-        begin_numbers(shared_);
-        return begin_numbers(lengths_);
-      case Encoding::byte_split: {
-        const bool wide = schema_.type == Type::float64 || schema_.type == Type::int64;
-        only_for(wide || schema_.type == Type::float32 || schema_.type == Type::int32);
-        form_ = Form::split;
-        const size_t width = wide ? 8 : 4;
-        if (values_.size() % width != 0) bad("ends inside a value");
-        split_ = values_.size() / width, split_at_ = 0;
-        return;
+      one();
+      while (leaves_[leaf].more() && leaves_[leaf].rep() == static_cast<uint32_t>(c.rep)) {
+        line += ',';
+        one();
       }
     }
-    unknown(encoding);
+    line += ']';
   }
-  void begin_numbers(Deltas& d) {  // what is left behind them becomes the values
-    d = {};
-    if (values_.empty()) return;  // all of the page's values are null
-    if (!d.begin(values_) || !d.behind(values_)) bad("has damaged differences");
+  bool is_there(const ColumnSchema& c, size_t leaf) {
+    if (!leaves_[leaf].more())
+      fail("{}: damaged Parquet file: column '{}' has fewer values than rows", name_, schema_.name);
+    return leaves_[leaf].def() >= static_cast<uint32_t>(c.def);
   }
-  [[noreturn]] void unknown(Encoding encoding) const {
-    fail(
-        "{}: column '{}' has encoding {}, which its type does not support; expected plain (0), dictionary (2, 8), "
-        "RLE (3), delta (5, 6, 7) or byte stream split (9)",
-        name_, schema_.name, static_cast<int>(encoding));
+  void skip(const ColumnSchema& c, size_t leaf) {
+    for (size_t i = 0; i < c.leaves; ++i) leaves_[leaf + i].skip();
   }
 
   const std::string& name_;
   const ColumnSchema& schema_;
-  ChunkInfo chunk_;
-  int64_t left_ = 0, in_page_ = 0;
-  std::string_view bytes_, values_;
-  std::string page_, dictionary_page_;
-  std::vector<std::string> dictionary_;  // as JSON
-  HybridRuns levels_, indices_;
-  Deltas deltas_, lengths_, shared_;
-  std::string text_;  // the one before, which the next one may begin like
-  enum class Form { plain, runs, dictionary, deltas, lengths, beginnings, split } form_ = Form::plain;
-  size_t bit_ = 0, split_ = 0, split_at_ = 0;
+  std::vector<ColumnCursor> leaves_;
 };
 
 class ParquetLines : public ByteStream {
@@ -354,7 +149,7 @@ class ParquetLines : public ByteStream {
       size_t leaf = 0;
       for (const ColumnSchema& c : info_.columns) {
         if (!why_left_out(c)) {
-          columns_.emplace_back(bytes_, name_, c, g.chunks[leaf]);
+          columns_.emplace_back(bytes_, name_, c, std::span(g.chunks).subspan(leaf, c.leaves));
           std::string& head = heads_.emplace_back(heads_.empty() ? "{" : ",");
           append_json_string(head, c.name);
           head += ':';
@@ -378,7 +173,7 @@ class ParquetLines : public ByteStream {
   FileInfo info_;
   size_t group_ = 0;
   int64_t row_ = 0, rows_ = 0;
-  std::vector<ColumnCursor> columns_;
+  std::vector<ColumnRows> columns_;
   std::vector<std::string> heads_;
   std::string lines_;
   size_t at_ = 0;

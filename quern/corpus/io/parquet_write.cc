@@ -1,4 +1,4 @@
-// Parquet writer: four flat columns, plain values, pages of about one MiB, compressed with zstd.
+// Parquet writer: flat columns, plain values, pages of about one MiB, compressed with zstd.
 #include <unistd.h>
 
 #include <array>
@@ -57,7 +57,7 @@ struct ParquetWriter::State {
   uint64_t group_bytes = 0, in_group = 0, text = 0;
   int64_t at = 0;
   FileInfo info;
-  std::array<ColumnBuffer, 4> columns;
+  std::array<ColumnBuffer, 8> columns;
 
   void put(std::string_view s) {
     if (std::fwrite(s.data(), 1, s.size(), out) != s.size())
@@ -104,10 +104,10 @@ ParquetWriter::ParquetWriter(std::filesystem::path file, int level, uint64_t gro
   s_->part += ".part";
   s_->out = std::fopen(s_->part.c_str(), "wb");
   if (!s_->out) fail("cannot write {}: {}", s_->part.string(), std::strerror(errno));
-  s_->info.columns = {{"id", Type::int64, kUint64, false, true, 1},
-                      {"source", Type::bytes, kUtf8, false, true, 1},
-                      {"text", Type::bytes, kUtf8, false, true, 1},
-                      {"members", Type::bytes, kUtf8, true, true, 1}};
+  s_->info.columns = {{"id", Type::bytes, kUtf8, true},       {"source", Type::bytes, kUtf8},
+                      {"url", Type::bytes, kUtf8, true},      {"date", Type::bytes, kUtf8, true},
+                      {"language", Type::bytes, kUtf8, true}, {"language_score", Type::float64, kNoConversion, true},
+                      {"text", Type::bytes, kUtf8},           {"members", Type::bytes, kUtf8, true}};
   s_->put("PAR1");
 }
 
@@ -117,15 +117,23 @@ ParquetWriter::~ParquetWriter() {
   std::remove(s_->part.c_str());
 }
 
-void ParquetWriter::add(uint64_t id, std::string_view source, std::string_view text, std::string_view members) {
+void ParquetWriter::add(const ParquetRow& row) {
   State& s = *s_;
-  s.columns[0].values.append(reinterpret_cast<const char*>(&id), 8);
-  put_text(s.columns[1].values, source), put_text(s.columns[2].values, text);
-  if (!members.empty()) put_text(s.columns[3].values, members);
-  s.columns[3].levels += members.empty() ? '\0' : '\1';
-  for (size_t c = 0; c < s.columns.size(); ++c)
-    if (++s.columns[c].in_page; s.columns[c].values.size() >= kPageBytes) s.end_page(c);
-  s.text += text.size(), s.in_group += text.size() + members.size();
+  auto put = [&, c = size_t{0}](bool there, auto&& value) mutable {
+    ColumnBuffer& to = s.columns[c];
+    if (there) value(to.values);
+    to.levels += there ? '\1' : '\0';
+    if (++to.in_page; to.values.size() >= kPageBytes) s.end_page(c);
+    ++c;
+  };
+  const auto text = [&](std::string_view v, bool always = false) {
+    put(always || !v.empty(), [&](std::string& to) { put_text(to, v); });
+  };
+  text(row.id), text(row.source, true), text(row.url), text(row.date), text(row.language);
+  put(row.language_score.has_value(),
+      [&](std::string& to) { to.append(reinterpret_cast<const char*>(&*row.language_score), sizeof(double)); });
+  text(row.text, true), text(row.members);
+  s.text += row.text.size(), s.in_group += row.text.size() + row.members.size();
   if (s.in_group >= s.group_bytes) s.end_group();
 }
 

@@ -41,7 +41,40 @@ SCHEMA = pa.schema([
     ("u", pa.uint64()), ("meta", pa.struct([("x", pa.int64()), ("y", pa.list_(pa.struct([("z", pa.string())])))])), ("score", pa.float64()),
     ("half", pa.float32()), ("flag", pa.bool_()), ("lang", pa.string()),
 ])
-FLAT = [f.name for f in SCHEMA if f.name not in ("tags", "meta")]
+
+# Nulls and empty lists at every level.
+NESTED = pa.schema([
+    ("text", pa.string()), ("lists", pa.list_(pa.list_(pa.int32()))), ("tree", pa.struct([
+        ("name", pa.string()), ("kids", pa.list_(pa.struct([("n", pa.int64()), ("tags", pa.list_(pa.string()))])))])),
+    ("scores", pa.map_(pa.string(), pa.float64())), ("by_number", pa.map_(pa.int32(), pa.list_(pa.bool_()))),
+    pa.field("must", pa.list_(pa.field("element", pa.int32(), nullable=False)), nullable=False),
+])
+
+
+def nested_rows(n, seed):
+    r = random.Random(seed)
+
+    def maybe(make, nothing=0.25):
+        return None if r.random() < nothing else make()
+
+    def some(make, most=4):
+        return [make() for _ in range(r.randrange(most))]
+
+    def kid():
+        return {"n": maybe(lambda: r.randrange(100)), "tags": maybe(lambda: some(lambda: maybe(lambda: r.choice("abc"))))}
+
+    def tree():
+        return {"name": maybe(lambda: r.choice(["mill", "naïve", "水車"])), "kids": maybe(lambda: some(lambda: maybe(kid)))}
+
+    return [{
+        "text": f"row {i}",
+        "lists": maybe(lambda: some(lambda: maybe(lambda: some(lambda: maybe(lambda: r.randrange(-9, 9)))))),
+        "tree": maybe(tree),
+        "scores": maybe(lambda: {k: maybe(lambda: r.choice([0.5, -2.0])) for k in r.sample("xyz", r.randrange(4))}),
+        "by_number": maybe(lambda: {k: maybe(lambda: some(lambda: r.random() < 0.5)) for k in r.sample(range(9), r.randrange(3))}),
+        "must": some(lambda: r.randrange(9)),
+    } for i in range(n)]
+
 
 KINDS = {
     "plain": dict(compression="none", use_dictionary=False),
@@ -70,7 +103,10 @@ def main():
         want = [l["text"] for l in lines]
         assert got == want, "texts differ"
         members = [json.loads(m) for m in table.column("members").to_pylist()]
-        assert members == [dict(l, text=None) for l in lines], "members differ"
+        assert members == [{k: v for k, v in l.items() if k != "text"} for l in lines], "members differ"
+        for name in ("id", "url", "date", "language", "language_score"):
+            want = [l.get(name) for l in lines]
+            assert table.column(name).to_pylist() == want or name == "id" and None in want, f"{name} differs"
         print(f"{len(got)} rows, {pq.ParquetFile(sys.argv[2]).num_row_groups} groups, equal")
         return
     folder = pathlib.Path(sys.argv[1])
@@ -80,13 +116,24 @@ def main():
         pq.write_table(pa.Table.from_pylist(data, schema=SCHEMA), folder / f"{name}.parquet", **how)
         with open(folder / f"{name}.jsonl", "w", encoding="utf-8") as f:
             for row in data:
-                f.write(json.dumps({k: row[k] for k in FLAT}, ensure_ascii=False) + "\n")
+                f.write(json.dumps({k: row[k] for k in SCHEMA.names}, ensure_ascii=False) + "\n")
+    for name, how in (("nested", dict(compression="snappy", data_page_size=200)),
+                      ("nested2", dict(compression="zstd", data_page_version="2.0", row_group_size=31, use_dictionary=False))):
+        data = nested_rows(150, len(name))
+        pairs = [dict(row, **{k: list(row[k].items()) if row[k] is not None else None for k in ("scores", "by_number")}) for row in data]
+        pq.write_table(pa.Table.from_pylist(pairs, schema=NESTED), folder / f"{name}.parquet", **how)
+        with open(folder / f"{name}.jsonl", "w", encoding="utf-8") as f:
+            for row in data:
+                f.write(json.dumps(row, ensure_ascii=False) + "\n")
     r = random.Random(99)
     text = [r.choice(["the same line"] * 3 + [None]) for _ in range(1200)]
     pq.write_table(pa.table({"text": pa.array(text, pa.string())}), folder / "runs.parquet", compression="zstd")
     with open(folder / "runs.jsonl", "w", encoding="utf-8") as f:
         for t in text:
             f.write(json.dumps({"text": t}) + "\n")
+    others = {"text": ["a"], "price": pa.array([None], pa.decimal128(9, 2)), "key": pa.array([b"0123"], pa.binary(4)),
+              "in": pa.array([{"price": None}], pa.struct([("price", pa.decimal128(9, 2))]))}
+    pq.write_table(pa.table(others), folder / "others.parquet", compression="none")
     pq.write_table(pa.table({"text": ["a", "b"] * 50}), folder / "brotli.parquet", compression="brotli")
 
 
