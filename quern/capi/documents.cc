@@ -5,7 +5,7 @@
 namespace quern::capi {
 
 void check_rows(const RowSettings& s) {
-  if (s.source.filter != "none" || s.source.share || !s.source.score_field.empty() || !s.source.name.empty())
+  if (s.source.filters() != "none" || s.source.share || !s.source.score_field.empty() || !s.source.name.empty())
     fail("options: name, filter, share and score_field belong to a build; rows are read as they are");
 }
 

@@ -18,5 +18,7 @@ FilterMaker url_filter(const std::string& lists);
 // Those that ask a model take what stands behind their name and a colon.
 FilterMaker fasttext_filter(const std::string& arguments);
 FilterMaker classifier_filter(const std::string& arguments);
+FilterMaker label_filter(const std::string& arguments);
+FilterMaker language_filter(const std::string& arguments);
 
 }  // namespace quern::corpus

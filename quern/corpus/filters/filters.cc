@@ -8,6 +8,7 @@
 #include "quern/corpus/filters/filter_makers.h"
 #include "quern/corpus/filters/filter_registry.h"
 #include "quern/corpus/filters/zyda_filter.h"
+#include "quern/corpus/io/json_line.h"
 
 namespace quern::corpus {
 namespace {
@@ -26,7 +27,13 @@ constexpr BuiltInFilter kFilters[] = {{"zyda", zyda_filter},
                                       {"url", url_filter}};
 
 // Named with arguments: NAME:ARGUMENTS.
-constexpr BuiltInFilter kModelFilters[] = {{"fasttext", fasttext_filter}, {"classifier", classifier_filter}};
+constexpr BuiltInFilter kModelFilters[] = {{"language", language_filter},
+                                           {"fasttext", fasttext_filter},
+                                           {"classifier", classifier_filter},
+                                           {"label", label_filter}};
+
+constexpr const char* kModelFilterForms[] = {"language:CODES:MIN", "fasttext:MODEL:LABEL:MIN", "classifier:MODEL:MIN",
+                                             "label:MODEL:LABELS:MIN"};
 
 // Several filters behind each other: each sees the text the one before it leaves, all of them judge, so that every
 // rule that rejects is told.
@@ -82,7 +89,7 @@ FilterMaker find_one(const std::string& one, const std::string& lists) {
   if (const BuiltInFilter* f = arguments ? built_in(kModelFilters, name) : built_in(kFilters, name))
     return f->make(arguments ? rest : lists);
   if (const NamedFilter* f = plugin_filters().find(name)) return f->make({lists, rest});
-  if (arguments) fail("filter '{}': expected fasttext:MODEL:LABEL:MIN or classifier:MODEL:MIN", one);
+  if (arguments) fail("filter '{}': expected {}", one, fmt::join(kModelFilterForms, ", "));
   std::vector<std::string> known = filter_names();
   for (const NamedFilter& f : plugin_filters().filters()) known.push_back(f.name);
   fail("filter '{}': expected one of {}, or several with + between{}", one, fmt::join(known, ", "),
@@ -94,7 +101,7 @@ FilterMaker find_one(const std::string& one, const std::string& lists) {
 std::vector<std::string> filter_names() {
   std::vector<std::string> names = {"none"};
   for (const BuiltInFilter& f : kFilters) names.emplace_back(f.name);
-  names.insert(names.end(), {"fasttext:MODEL:LABEL:MIN", "classifier:MODEL:MIN"});
+  names.insert(names.end(), std::begin(kModelFilterForms), std::end(kModelFilterForms));
   return names;
 }
 
@@ -109,6 +116,15 @@ FilterMaker find_filter(const std::string& name, const std::string& lists) {
   if (chain.size() == 1) return chain[0];
   FilterChain whole(chain);  // too many rules are told now
   return [chain] { return std::make_unique<FilterChain>(chain); };
+}
+
+std::string failing_json(const FilterResult& r, const std::vector<std::string>& rules) {
+  std::string all = "[";
+  for (uint64_t bits = r.failing; bits; bits &= bits - 1) {
+    if (bits != r.failing) all += ',';
+    append_json_string(all, rules[static_cast<size_t>(__builtin_ctzll(bits))]);
+  }
+  return all + "]";
 }
 
 Json rules_json(const std::vector<std::string>& rules, const std::vector<uint64_t>& first,

@@ -1,37 +1,14 @@
 // Model-based filters: fasttext:MODEL:LABEL:MIN keeps a document if the probability of LABEL (with or without
 // __label__) is at least MIN; classifier:MODEL:MIN keeps it if a classifier trained here gives "good" at least MIN.
-#include <charconv>
-
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
 #include "quern/corpus/filters/fasttext.h"
+#include "quern/corpus/filters/filter_arguments.h"
 #include "quern/corpus/filters/filter_makers.h"
 #include "quern/corpus/filters/linear_classifier.h"
 
 namespace quern::corpus {
 namespace {
-
-// "A:B:C" from behind: the model's path may hold colons.
-std::vector<std::string> model_arguments(const std::string& all, size_t n, const char* form) {
-  std::vector<std::string> parts(n);
-  size_t end = all.size();
-  for (size_t k = n - 1; k > 0; --k) {
-    const size_t cut = end == 0 ? all.npos : all.rfind(':', end - 1);
-    if (cut == all.npos) fail("filter '{}': expected {}", all, form);
-    parts[k] = all.substr(cut + 1, end - cut - 1);
-    end = cut;
-  }
-  parts[0] = all.substr(0, end);
-  return parts;
-}
-
-double probability_argument(const std::string& word, const char* form) {
-  double v = 0;
-  const char* end = word.data() + word.size();
-  if (word.empty() || std::from_chars(word.data(), end, v).ptr != end || !(v >= 0 && v <= 1))
-    fail("'{}': expected a probability from 0 to 1, as in {}", word, form);
-  return v;
-}
 
 class FastTextFilter : public DocumentFilter {
  public:
@@ -77,7 +54,7 @@ class ClassifierFilter : public DocumentFilter {
 
 FilterMaker fasttext_filter(const std::string& arguments) {
   constexpr const char* kForm = "fasttext:MODEL:LABEL:MIN";
-  const std::vector<std::string> a = model_arguments(arguments, 3, kForm);
+  const std::vector<std::string> a = filter_arguments(arguments, 3, kForm);
   const double minimum = probability_argument(a[2], kForm);
   const FastText model = FastText::load(a[0]);
   const std::vector<std::string>& labels = model.labels();
@@ -90,7 +67,7 @@ FilterMaker fasttext_filter(const std::string& arguments) {
 
 FilterMaker classifier_filter(const std::string& arguments) {
   constexpr const char* kForm = "classifier:MODEL:MIN";
-  const std::vector<std::string> a = model_arguments(arguments, 2, kForm);
+  const std::vector<std::string> a = filter_arguments(arguments, 2, kForm);
   const double minimum = probability_argument(a[1], kForm);
   const auto model = std::make_shared<const LinearClassifier>(LinearClassifier::load(a[0]));
   return [=] { return std::make_unique<ClassifierFilter>(model, minimum); };

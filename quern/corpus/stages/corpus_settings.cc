@@ -26,6 +26,12 @@ FieldMap SourceSettings::fields() const {
           .label_at_least = label_at_least};
 }
 
+std::string SourceSettings::filters() const {
+  if (language.empty()) return filter;
+  const std::string own = "language:" + language;
+  return filter == "none" ? own : own + "+" + filter;
+}
+
 ReadPolicy ReadSettings::policy() const {
   return {on_bad == OnBad::stop, on_bad == OnBad::replace, bytes_of(max_record_mb)};
 }

@@ -14,8 +14,8 @@ namespace quern::corpus {
 const char* filter_help();  // with the names of all filters
 
 struct SourceSettings {
-  std::string name, form = "auto", text_field = "text", filter = "none", score_field, url_field, label_field,
-                    label_equals;
+  std::string name, form = "auto", text_field = "text", filter = "none", language, score_field, url_field,
+                    label_field, label_equals;
   std::vector<std::string> paths;
   double label_at_least = 0;
   std::optional<double> share;
@@ -23,12 +23,19 @@ struct SourceSettings {
   void visit(V& v) {
     v("name", name, "name of the source; of two duplicates, the one from the earlier source is kept", {.flag = ""});
     v("paths", paths, "input files and folders", {.flag = ""});
-    v("form", form, "input format: auto (by file name, or what a pipe begins with), jsonl, text, html, warc, parquet, csv or tsv", {.value = "FORMAT"});
+    v("form", form,
+      "input format: auto (by file name, or what a pipe begins with), jsonl, text, html, warc, parquet, csv or tsv",
+      {.value = "FORMAT"});
     v("text_field", text_field, "field of a JSON line or column of a table that holds the text", {.value = "NAME"});
     v("filter", filter, filter_help(), {.value = "NAME"});
+    v("language", language,
+      "keep documents in these languages, codes of ISO 639 separated by commas, by the shipped classifier; before "
+      "the filter",
+      {.value = "CODES"});
     v("score_field", score_field, "field with a number: of two duplicates, keep the one with the higher number",
       {.value = "NAME"});
-    v("url_field", url_field, "field of a JSON line or column of a table that holds the URL of the document", {.value = "NAME"});
+    v("url_field", url_field, "field of a JSON line or column of a table that holds the URL of the document",
+      {.value = "NAME"});
     v("label_field", label_field, "field with a label that decides whether a document may be in the corpus",
       {.flag = ""});
     v("label_equals", label_equals, "the label must be this text", {.flag = ""});
@@ -37,6 +44,7 @@ struct SourceSettings {
     v("share", share, "with `[mix]`: proportion of the source in the mixture, relative to the others", {.flag = ""});
   }
   FieldMap fields() const;
+  std::string filters() const;  // that of languages and `filter`, joined
 };
 
 enum class OnBad { skip, stop, replace };
@@ -148,11 +156,12 @@ struct MixSettings {
 
 struct TokenizeSettings {
   std::string tokenizer;
-  bool end_token = true;
+  bool end_token = true, rows = false;
   template <class V>
   void visit(V& v) {
     v("tokenizer", tokenizer, "folder with tokenizer.json", {.value = "DIR"});
     v("end_token", end_token, "add the tokenizer's end token after every document", {.flag = ""});
+    v("rows", rows, "write .rows.jsonl.zst too: the members of every document but its text, and its number of tokens");
   }
 };
 

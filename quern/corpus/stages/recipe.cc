@@ -15,7 +15,7 @@ namespace {
 // is needed: those of WARC know their URL.
 void check_filters(const CorpusRecipe& r) {
   for (const SourceSettings& s : r.source)
-    if (const FilterMaker make = find_filter(s.filter, r.lists);
+    if (const FilterMaker make = find_filter(s.filters(), r.lists);
         make && make()->wants_url() && s.url_field.empty() && s.form != "warc" && s.form != "auto")
       fail("source '{}': filter {} needs a url_field", s.name, s.filter);
 }
@@ -82,7 +82,7 @@ Inputs CorpusRecipe::inputs(const std::filesystem::path& own) const {
 DedupConfig CorpusRecipe::config() const {
   DedupConfig c = dedup.config();
   c.fields.clear(), c.filters.clear(), c.lists = lists;
-  for (const SourceSettings& s : source) c.fields.push_back(s.fields()), c.filters.push_back(s.filter);
+  for (const SourceSettings& s : source) c.fields.push_back(s.fields()), c.filters.push_back(s.filters());
   c.read = read.policy();
   const StageOutput to = write.output({});
   c.level = to.level, c.shard_bytes = to.shard_bytes;
