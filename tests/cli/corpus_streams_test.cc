@@ -29,8 +29,10 @@ TEST_F(CliCorpusStreams, FromOneProgramToTheNext) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, kept);
   EXPECT_NE(r.err.find("-: kept 2 of 2 documents"), std::string::npos) << r.err;
-  r = run("gzip -c a.jsonl | quern corpus extract - --out - | quern corpus filter web=- --filter pii --out -");
+  r = run("gzip -c a.jsonl | quern corpus extract - --out - | quern corpus filter - --filter pii --out -");
   EXPECT_EQ(r.out, kept) << r.err;
+  r = run("quern corpus filter web=- --filter pii --out - < a.jsonl");
+  EXPECT_EQ(r.out, "{\"text\":\"mail <EMAIL>\",\"source\":\"web\"}\n{\"text\":\"two\",\"source\":\"web\"}\n") << r.err;
   r = run("gzip -c a.jsonl | quern corpus stats - --json");
   EXPECT_EQ(Json::parse(r.out).at("all").at("documents").as_int(), 2) << r.out << r.err;
   r = run("cat a.jsonl | quern corpus filter - --filter pii --out o");

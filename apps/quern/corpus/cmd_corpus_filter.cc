@@ -25,7 +25,7 @@ struct FilterCommand {
 };
 
 int FilterCommand::run(const FilterMaker& make) const {
-  const std::string &filter = flags.source().filter, &lists = flags.recipe.lists;
+  const std::string filter = flags.source().filters(), &lists = flags.recipe.lists;
   refuse_with_stdout(verb, flags, {{"--rejects", removed.rejects}, {"--reasons", removed.reasons}, {"--json", json}});
   const Inputs in = flags.inputs();
   const bool fields = std::ranges::any_of(in.files, [](const auto& f) { return f.form != InputForm::warc; });
@@ -37,6 +37,7 @@ int FilterCommand::run(const FilterMaker& make) const {
                 .scan = flags.scan(),
                 .rejects = removed.rejects,
                 .reasons = removed.reasons,
+                .source_field = names_sources(in) ? flags.recipe.dedup.source_field : std::string(),
                 .to = {}};
   if (flags.to_stdout()) return stream_rows(flags, in, run);
   run.to = flags.output();
@@ -55,6 +56,7 @@ int FilterCommand::run(const FilterMaker& make) const {
   }
   report_resuming(flags.out, r.went_on);
   warn_about_idle(r.idle_rules);
+  warn_about_own_members(r.own_members);
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
@@ -69,20 +71,24 @@ int FilterCommand::run(const FilterMaker& make) const {
 
 int corpus_filter(Words args) {
   CorpusFlags flags;
-  flags.source().filter = "zyda";
+  flags.source().filter = "";
   FilterCommand command{.verb = "corpus filter", .flags = flags, .removed = {}};
   Args a(command.verb, "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)");
   flags.declare(a);
   flags.declare_checkpoints(a);
   flags.declare_stream(a);
-  flags.declare_filter(a);
-  a.settings(command.removed).json(command.json, Args::kCounts);
+  a.settings(flags.source(), {{"filter", "zyda; none with --language"}, {"language"}})
+      .settings(flags.recipe, {{"lists"}})
+      .settings(flags.recipe.dedup, {{"source_field"}})
+      .settings(command.removed)
+      .json(command.json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check(command.verb);
-  if (flags.source().filter == "none")
+  if (flags.source().filter.empty()) flags.source().filter = flags.source().language.empty() ? "zyda" : "none";
+  if (flags.source().filters() == "none")
     throw UsageError(
         "quern corpus filter: --filter none removes nothing: name a filter, or use quern corpus extract");
-  return command.run(find_filter(flags.source().filter, flags.recipe.lists));
+  return command.run(find_filter(flags.source().filters(), flags.recipe.lists));
 }
 
 int corpus_extract(Words args) {
@@ -92,7 +98,7 @@ int corpus_extract(Words args) {
   flags.declare(a);
   flags.declare_checkpoints(a);
   flags.declare_stream(a);
-  a.json(command.json, Args::kCounts);
+  a.settings(flags.recipe.dedup, {{"source_field"}}).json(command.json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check(command.verb);
   return command.run({});

@@ -80,7 +80,10 @@ int corpus_tokenize(Words args) {
   Args a("corpus tokenize", "write token shards for training");
   flags.declare_reading(a);
   flags.declare_checkpoints(a);
-  a.settings(settings).settings(shards).json(json, Args::kCounts);
+  a.settings(settings)
+      .settings(shards)
+      .settings(flags.overwriting)
+      .json(json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus tokenize");
   if (shards.out.empty()) throw UsageError("quern corpus tokenize: --out is missing: expected a PREFIX");
@@ -89,11 +92,13 @@ int corpus_tokenize(Words args) {
   const Inputs in = flags.inputs();
   const std::filesystem::path model = model_folder(tokenizer);
   const text::Tokenizer t = text::Tokenizer::load(model);
+  if (flags.overwriting.overwrite) replace_finished(shards.out + ".json", in, false);
   const TokenRun run{.scan = flags.scan(),
                      .end_token = shards.end_token,
                      .tokenizer = fmt::format("{:016x}", file_hash(model / "tokenizer.json")),
                      .prefix = shards.out,
-                     .checkpoint_bytes = flags.output().checkpoint_bytes};
+                     .checkpoint_bytes = flags.output().checkpoint_bytes,
+                     .rows = settings.rows};
   Json j;
   const TokenShardReport r = with_progress("tokenize", [&](auto&& report_progress) {
     return write_token_shards(in, t, run, report_progress, [&](const TokenShardReport& report) {
@@ -170,7 +175,8 @@ int corpus_parquet(Words args) {
   CorpusFlags flags;
   Args a("corpus parquet", "convert documents to Parquet files");
   flags.declare(a);
-  a.note("Columns: id, source, text, and members: the JSON line with null for its text. Compressed with zstd.");
+  a.note("Columns: id, source, url, date, language, language_score, text, and members: everything but the text as one\n"
+         "JSON object. Compressed with zstd.");
   if (!a.parse(args)) return 0;
   flags.check("corpus parquet");
   const Inputs in = flags.inputs();

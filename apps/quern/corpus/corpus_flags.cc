@@ -106,7 +106,7 @@ corpus::Inputs CorpusFlags::inputs() const {
 }
 
 void CorpusFlags::clear_output(const corpus::Inputs& in) const {
-  if (overwriting.overwrite) corpus::remove_finished(out, in);
+  if (overwriting.overwrite) corpus::replace_finished(std::filesystem::path(out) / "manifest.json", in);
 }
 
 corpus::ScanOptions CorpusFlags::scan() const {
@@ -146,6 +146,7 @@ int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus
   }
   if (std::fflush(stdout) != 0) fail("cannot write to standard output: {}", std::strerror(errno));
   warn_about_idle(r.idle_rules);
+  warn_about_own_members(r.own_members);
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print(stderr, "{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
   print_rules(r, stderr);
@@ -167,6 +168,12 @@ void warn_about_idle(const std::vector<std::string>& rules) {
                "warning: these rules remove nothing without their word lists: {}; name the folder of the lists "
                "(--lists, or `lists` in a recipe)\n",
                fmt::join(rules, ", "));
+}
+
+void warn_about_own_members(uint64_t rows) {
+  if (rows > 0)
+    fmt::print(stderr, "warning: {} rows have a member of the name of an added column with another value; it stays\n",
+               rows);
 }
 
 int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {

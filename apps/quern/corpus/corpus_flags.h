@@ -75,6 +75,9 @@ void report_resuming(const std::string& out, const corpus::ResumeInfo& w);
 // Says on stderr which rules do nothing for want of a list.
 void warn_about_idle(const std::vector<std::string>& rules);
 
+// Says on stderr that rows had members of the names of columns that were to be added, which stayed.
+void warn_about_own_members(uint64_t rows);
+
 // Says on stderr what was not read. The exit status: 1 when a whole input file was lost.
 [[nodiscard]] int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged,
                              const corpus::Inputs& in);

@@ -41,8 +41,11 @@ int lock_folder(const fs::path& folder, std::chrono::milliseconds patience) {
   return -1;
 }
 
+constexpr const char* kReplaced = "replaced";  // in a run's own folder: the run that it takes the place of
+
 void clear(const fs::path& folder) {
-  for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
+  for (const auto& e : fs::directory_iterator(folder))
+    if (e.path().filename() != kReplaced) fs::remove_all(e.path());
 }
 
 // What a process was killed over in `out`: whole files are written as NAME.partNUMBER and then renamed. Those of a run
@@ -91,24 +94,11 @@ std::string run_identity(const Inputs& inputs, const std::string& what) {
   return fmt::format("{:016x}", content_hash(all).low);
 }
 
-void refuse_finished(const fs::path& out) {
-  fs::create_directories(out);
-  if (!fs::exists(out / "manifest.json")) return;
-  if (const fs::path folder = out / RunFolder::kName; fs::is_directory(folder)) {
-    const int lock = lock_folder(folder, {});
-    if (lock >= 0) fs::remove_all(folder), ::close(lock);
-  }
-  fail("{} already contains a manifest.json: name another folder, or ask for its earlier run to be overwritten",
-       out.string());
-}
+namespace {
 
-void remove_finished(const fs::path& out, const Inputs& inputs) {
-  const fs::path manifest = out / "manifest.json";
-  if (!fs::exists(manifest)) return;
-  if (!manifest_files(manifest))
-    fail("{} is not the manifest of a corpus run that lists its files: nothing was removed", manifest.string());
-  std::vector<fs::path> files, unfinished;
-  collect_files(manifest, files, unfinished);
+// Everything that lies below `out` and is neither listed nor the work of a run is somebody else's. Returns the folders.
+std::set<fs::path> refuse_others(const fs::path& out, const std::vector<fs::path>& files,
+                                 const std::vector<fs::path>& unfinished) {
   const std::set<fs::path> known(files.begin(), files.end()), work(unfinished.begin(), unfinished.end());
   std::set<fs::path> folders;
   for (auto e = fs::recursive_directory_iterator(out); e != fs::recursive_directory_iterator(); ++e) {
@@ -121,6 +111,10 @@ void remove_finished(const fs::path& out, const Inputs& inputs) {
            out.string(), e->path().lexically_relative(out).string());
     }
   }
+  return folders;
+}
+
+void refuse_own_inputs(const std::vector<fs::path>& files, const Inputs& inputs) {
   std::set<fs::path> same;
   for (const fs::path& f : files) same.insert(fs::weakly_canonical(f));
   for (const InputFile& f : inputs.files)
@@ -128,13 +122,76 @@ void remove_finished(const fs::path& out, const Inputs& inputs) {
       fail(
           "{} is an input and belongs to the run that is to be overwritten: name another folder; nothing was removed",
           f.path.string());
-  std::erase(files, manifest);
-  for (const fs::path& f : files) fs::remove(f);
+}
+
+// Files into, or back out of, the folder of replaced ones; the manifest, if it is among them, is to be the last.
+void move_files(const std::vector<fs::path>& files, const fs::path& from, const fs::path& to) {
+  for (const fs::path& f : files) {
+    const fs::path target = to / f.lexically_relative(from);
+    fs::create_directories(target.parent_path());
+    fs::rename(f, target);
+  }
+}
+
+// A process that was killed while it set a run aside: its manifest still lies where it was, and its files go back there.
+void undo_replacing(const fs::path& manifest) {
+  const fs::path out = manifest.parent_path(), aside = unfinished_of(manifest) / kReplaced;
+  if (!fs::exists(manifest) || !fs::is_directory(aside) || fs::exists(aside / manifest.filename())) return;
+  std::vector<fs::path> files;
+  for (const auto& e : fs::recursive_directory_iterator(aside))
+    if (e.is_regular_file()) files.push_back(e.path());
+  move_files(files, aside, out);
+  fs::remove_all(aside);
+}
+
+// What a run that was killed in its last moment left beside its manifest goes, unless somebody is at work there.
+bool is_finished(const fs::path& manifest) {
+  undo_replacing(manifest);
+  if (!fs::exists(manifest)) return false;
+  if (const fs::path folder = unfinished_of(manifest); fs::is_directory(folder)) {
+    const int lock = lock_folder(folder, {});
+    if (lock >= 0) fs::remove_all(folder), ::close(lock);
+  }
+  return true;
+}
+
+}  // namespace
+
+void refuse_finished(const fs::path& out) {
+  fs::create_directories(out);
+  if (!is_finished(out / "manifest.json")) return;
+  fail("{} already contains a manifest.json: name another folder, or ask for its earlier run to be overwritten",
+       out.string());
+}
+
+void refuse_finished_files(const fs::path& manifest, const std::vector<std::string>& names) {
+  if (is_finished(manifest))
+    fail("{} exists: name another PREFIX, or ask for its earlier run to be overwritten", manifest.string());
+  const auto listed = unfinished_files(unfinished_of(manifest)).value_or(std::vector<OwnedFile>());
+  for (const std::string& name : names)
+    if (const fs::path file = manifest.parent_path() / name; fs::exists(file) && !is_listed(listed, name))
+      fail("{} exists, and no corpus run that can be resumed wrote it: name another PREFIX", file.string());
+}
+
+void replace_finished(const fs::path& manifest, const Inputs& inputs, bool whole_folder) {
+  undo_replacing(manifest);
+  if (!fs::exists(manifest)) return;
+  if (!manifest_files(manifest))
+    fail("{} is not the manifest of a corpus run that lists its files: nothing was removed", manifest.string());
+  const fs::path out = manifest.has_parent_path() ? manifest.parent_path() : ".", work = unfinished_of(manifest);
+  std::vector<fs::path> files, unfinished;
+  collect_files(out / manifest.filename(), files, unfinished);
+  std::set<fs::path> folders;
+  if (whole_folder) folders = refuse_others(out, files, unfinished);
+  refuse_own_inputs(files, inputs);
+  std::erase(files, out / manifest.filename());
+  files.push_back(out / manifest.filename());  // last: until then the folder is that of a finished run
   for (const fs::path& f : unfinished) fs::remove_all(f);
+  fs::remove_all(work);
+  fs::create_directories(work / kReplaced);
+  move_files(files, out, work / kReplaced);
   for (auto f = folders.rbegin(); f != folders.rend(); ++f)
     if (fs::is_empty(*f)) fs::remove(*f);
-  fs::remove_all(out / RunFolder::kName);
-  fs::remove(manifest);  // last: until then the folder is that of a finished run
 }
 
 Json write_manifest(const fs::path& out, const Json& manifest, const std::vector<std::string>& later) {
@@ -158,7 +215,7 @@ RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, con
     if (other) {
       discarded_ = true;
       for (const auto& e : fs::directory_iterator(root_))
-        if (e.path().filename() != "files") fs::remove_all(e.path());
+        if (e.path().filename() != "files" && e.path().filename() != kReplaced) fs::remove_all(e.path());
     }
   }
   ranks_.barrier();

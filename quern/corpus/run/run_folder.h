@@ -65,10 +65,15 @@ class RunFolder {
 // Makes the folder; one that holds a finished run (manifest.json) is an Error. What a run that was killed in its last
 // moment left beside its manifest goes, unless somebody is at work there.
 void refuse_finished(const std::filesystem::path& out);
-// Removes the finished run of the folder: exactly what its manifest names, with the output of later stages. An Error,
-// and nothing is removed, when the folder holds anything else, when its manifest is another's, or when one of the
-// files is an input. A folder without a manifest is left alone.
-void remove_finished(const std::filesystem::path& out, const Inputs& inputs);
+// The same for a run that shares its folder, with PREFIX.json as its manifest: an Error too when one of `names`, which it
+// is to make, lies there and no run that can be resumed lists it.
+void refuse_finished_files(const std::filesystem::path& manifest, const std::vector<std::string>& names);
+// Sets the finished run of this manifest aside, to be removed when a new run in its place has written its own: exactly
+// what the manifest names, with the output of later stages, goes to UNFINISHED/replaced. Killed on the way, before or
+// behind, nothing is lost: the files lie in one of the two places, and the next run puts back or goes on. An Error, and
+// nothing is moved, when the manifest is another's, when one of the files is an input, or when `whole_folder`, the folder
+// being the run's alone, holds anything else. Without a manifest nothing is done.
+void replace_finished(const std::filesystem::path& manifest, const Inputs& inputs, bool whole_folder = true);
 // Writes manifest.json, which ends the run at work there: with the files that it made, and the manifests of `later`
 // stages.
 Json write_manifest(const std::filesystem::path& out, const Json& manifest,

@@ -68,7 +68,7 @@ MixReport mix(const CorpusRecipe& recipe, const Inputs& in, const ScanOptions& s
   const MixSettings& m = *recipe.mix;
   MixConfig c = m.config();
   for (const SourceSettings& s : recipe.source) c.shares.emplace_back(s.name, s.share.value());
-  c.line = MixedLine::text;
+  c.line = MixedLine::named;
   c.to = WriteSettings{.level = recipe.write.level, .shard_mb = m.shard_mb}.output(to);
   return mix_corpus(in, scan, c, progress, [&](const MixReport& report) {
     write_manifest(to, with_settings(report.json(), "mix", write_value(m)));
@@ -80,7 +80,8 @@ TokenShardReport tokenize(const TokenizeSettings& t, const Inputs& in, const Sca
   const TokenRun run{.scan = scan,
                      .end_token = t.end_token,
                      .tokenizer = fmt::format("{:016x}", file_hash(fs::path(t.tokenizer) / "tokenizer.json")),
-                     .prefix = prefix};
+                     .prefix = prefix,
+                     .rows = t.rows};
   return write_token_shards(in, text::Tokenizer::load(t.tokenizer), run, progress,
                             [&](const TokenShardReport& report) {
                               const fs::path file = prefix.string() + ".json";

@@ -54,7 +54,7 @@ void refuse_input_folder(const std::vector<std::string>& words, const Inputs& in
 
 DedupOutcome run_dedup(const DedupTask& task, comm::Communicator& ranks) {
   Json m;
-  if (task.overwrite && ranks.rank() == 0) remove_finished(task.out, task.inputs);
+  if (task.overwrite && ranks.rank() == 0) replace_finished(task.out / "manifest.json", task.inputs);
   Ranks(&ranks).barrier();
   DedupReport r = deduplicate(
       task.inputs, task.config, task.out, task.progress,

@@ -7,8 +7,8 @@
 
 #include "quern/base/error.h"
 #include "quern/base/stopwatch.h"
-#include "quern/corpus/filters/filters.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/filters/filters.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/shards.h"
@@ -18,6 +18,7 @@ namespace {
 
 struct Sieve {
   std::unique_ptr<DocumentFilter> filter;
+  std::unique_ptr<RowColumns> columns;
   int level;
 };
 
@@ -37,30 +38,46 @@ struct Sifted : SiftedLines {
   }
 };
 
-void sift(const DocumentView& d, const FilterRun& run, const std::vector<std::string>& rules, Sieve& sieve,
+// A row that goes on, with its columns.
+void keep(const DocumentView& d, const FilterResult& j, const FilterRun& run, const Inputs& in, Sieve& sieve,
           SiftedLines& out) {
+  FilterReport& r = out.counts;
+  const std::string_view text = run.keep_all ? d.text : j.text;
+  ++r.kept, r.changed += j.changed && !run.keep_all, r.kept_bytes += text.size();
+  const size_t from = out.kept.size();
+  append_document(d, text, out.kept);
+  bool own = !run.source_field.empty() &&
+             add_source(run.source_field, in.sources[d.source], from, out.kept) == AddedMember::other;
+  if (sieve.columns)
+    sieve.columns->columns(d, j, [&](const std::string& name, std::string_view value) {
+      own = add_member(name, value, from, out.kept) == AddedMember::other || own;
+    });
+  r.own_members += own;
+}
+
+void sift(const DocumentView& d, const FilterRun& run, const Inputs& in, const std::vector<std::string>& rules,
+          Sieve& sieve, SiftedLines& out) {
   FilterReport& r = out.counts;
   if (r.rule_any.empty()) r.rule_first.resize(rules.size()), r.rule_any.resize(rules.size());
   FilterResult j{.failing = 0, .text = d.text};
   if (sieve.filter) j = sieve.filter->apply_page(d.text, d.url);
   for (uint64_t bits = j.failing; bits; bits &= bits - 1) ++r.rule_any[static_cast<size_t>(__builtin_ctzll(bits))];
-  if (j.keep()) {
-    ++r.kept, r.changed += j.changed, r.kept_bytes += j.text.size();
-    append_document(d, j.text, out.kept);
-    return;
-  }
+  if (j.keep() || run.keep_all) return keep(d, j, run, in, sieve, out);
   ++r.rejected, ++r.rule_first[static_cast<size_t>(j.first())];
-  if (run.rejects) append_document(d, d.text, out.rejected);
-  if (!run.reasons) return;
-  out.reasons += fmt::format("{{\"row\":{},\"id\":{},\"failing\":[", d.number, d.id);
-  for (uint64_t bits = j.failing; bits; bits &= bits - 1)
-    out.reasons +=
-        fmt::format("{}\"{}\"", bits == j.failing ? "" : ",", rules[static_cast<size_t>(__builtin_ctzll(bits))]);
-  out.reasons += "]}\n";
+  const std::string failing = failing_json(j, rules);
+  if (run.rejects) {
+    const size_t from = out.rejected.size();
+    append_document(d, d.text, out.rejected);
+    if (!run.source_field.empty()) add_source(run.source_field, in.sources[d.source], from, out.rejected);
+    add_member("failing", failing, from, out.rejected);
+  }
+  if (run.reasons)
+    out.reasons += fmt::format("{{\"row\":{},\"id\":{},\"failing\":{}}}\n", d.number, document_id_json(d), failing);
 }
 
 void add(const FilterReport& o, FilterReport& r) {
   r.kept += o.kept, r.rejected += o.rejected, r.changed += o.changed, r.kept_bytes += o.kept_bytes;
+  r.own_members += o.own_members;
   for (size_t i = 0; i < o.rule_any.size(); ++i) r.rule_first[i] += o.rule_first[i], r.rule_any[i] += o.rule_any[i];
 }
 
@@ -93,7 +110,7 @@ Json FilterReport::json() const {
       j.set("documents_out", static_cast<int64_t>(kept));
   j.set("bytes_in", static_cast<int64_t>(scan.read.text_bytes)), j.set("seconds", seconds);
   j.set("rejected", static_cast<int64_t>(rejected)), j.set("changed", static_cast<int64_t>(changed));
-  j.set("bytes_out", static_cast<int64_t>(bytes_out));
+  j.set("bytes_out", static_cast<int64_t>(bytes_out)), j.set("own_members", static_cast<int64_t>(own_members));
   j.set("rules", rules_json(rules, rule_first, rule_any));
   if (!idle_rules.empty()) j.set("idle_rules", write_value(idle_rules));
   j.set("read", scan.read.json());
@@ -110,8 +127,8 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
   refuse_finished(to.folder);
   FilterReport total = empty_report(run);
   StageRun stage(to.folder, inputs,
-                 fmt::format("filter 1 {} {} {} {} {} {}", run.what, fmt::join(total.rules, ","), run.scan.text(),
-                             run.rejects, run.reasons, to.text()),
+                 fmt::format("filter 2 {} {} {} {} {} {} {} {}", run.what, fmt::join(total.rules, ","),
+                             run.scan.text(), run.rejects, run.reasons, run.keep_all, run.source_field, to.text()),
                  to.checkpoint_bytes);
   total.went_on = stage.went_on();
   ShardPosition kept, rejected;
@@ -128,9 +145,9 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
   total.scan = scan_documents<Sieve, Sifted>(
       inputs, run.scan,
       [&] {
-        return Sieve{made(run), to.level};
+        return Sieve{made(run), run.columns ? run.columns() : nullptr, to.level};
       },
-      [&](Sieve& sieve, const DocumentView& d, Sifted& out) { sift(d, run, total.rules, sieve, out); },
+      [&](Sieve& sieve, const DocumentView& d, Sifted& out) { sift(d, run, inputs, total.rules, sieve, out); },
       [&](Sifted&& s) {
         parts.write_frame(s.kept_frame, s.kept_bytes);
         if (run.rejects) rejects.write_frame(s.rejected_frame, s.rejected_bytes);
@@ -162,9 +179,9 @@ FilterReport filter_lines(const Inputs& inputs, const FilterRun& run,
   total.scan = scan_documents<Sieve, SiftedLines>(
       inputs, run.scan,
       [&] {
-        return Sieve{made(run), 0};
+        return Sieve{made(run), run.columns ? run.columns() : nullptr, 0};
       },
-      [&](Sieve& sieve, const DocumentView& d, SiftedLines& out) { sift(d, run, total.rules, sieve, out); },
+      [&](Sieve& sieve, const DocumentView& d, SiftedLines& out) { sift(d, run, inputs, total.rules, sieve, out); },
       [&](SiftedLines&& s) {
         put(s.kept);
         total.bytes_out += s.kept.size();

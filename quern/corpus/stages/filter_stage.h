@@ -9,6 +9,7 @@
 
 #include "quern/corpus/filters/filter.h"
 #include "quern/corpus/run/stage_run.h"
+#include "quern/corpus/stages/row_columns.h"
 
 namespace quern::corpus {
 
@@ -17,6 +18,9 @@ struct FilterRun {
   std::string what;  // the filter in words that change with what it does
   ScanOptions scan;
   bool rejects = false, reasons = false;
+  bool keep_all = false;          // the filter's rules are told by the columns, and nothing is removed or changed
+  RowColumnsMaker columns = {};   // added to kept rows
+  std::string source_field = {};  // added to kept and removed rows: the name of their source; empty: not
   StageOutput to;
 };
 
@@ -25,12 +29,13 @@ struct FilterReport {
   std::vector<std::string> rules, idle_rules;  // idle: without the list that they look in
   std::vector<uint64_t> rule_first, rule_any;
   uint64_t kept = 0, rejected = 0, changed = 0, kept_bytes = 0, bytes_out = 0;
-  double seconds = 0;  // of this process
+  uint64_t own_members = 0;  // kept rows with a member of the name of a column, which stays
+  double seconds = 0;        // of this process
   ResumeInfo went_on;
   template <class V>
   void visit(V& v) {  // what is counted on the way
     v("rule_first", rule_first), v("rule_any", rule_any), v("kept", kept), v("rejected", rejected);
-    v("changed", changed), v("kept_bytes", kept_bytes);
+    v("changed", changed), v("kept_bytes", kept_bytes), v("own_members", own_members);
   }
   Json json() const;
 };

@@ -56,14 +56,6 @@ std::vector<double> shares_by_source(const Inputs& in, const MixConfig& c) {
 // In [0, 1), from 53 bits.
 double fraction_of(uint64_t h) { return static_cast<double>(h >> 11) * 0x1p-53; }
 
-void append_text(const DocumentView& d, const std::string& source, std::string& lines) {
-  lines += fmt::format("{{\"id\":{},\"source\":", d.id);
-  append_json_string(lines, source);
-  lines += ",\"text\":";
-  append_json_string(lines, d.text);
-  lines += "}\n";
-}
-
 struct Nothing {};
 
 class MixRun {
@@ -109,7 +101,7 @@ class MixRun {
   }
   std::string what() const {
     return fmt::format("mix 1 {} {} {} {} {} {}{}", o_.text(), c_.total_bytes, c_.max_epochs, c_.seed,
-                       fmt::join(share_, " "), c_.to.text(), c_.line == MixedLine::text ? " text" : "");
+                       fmt::join(share_, " "), c_.to.text(), c_.line == MixedLine::named ? " named" : "");
   }
   std::filesystem::path bucket(size_t b) const { return stage_.file(fmt::format("lines-{:03}", b)); }
   void keep(Json& state) const {
@@ -187,8 +179,8 @@ void MixRun::pick(size_t files) {
         const auto n = static_cast<uint64_t>(full) + (fraction_of(own) < epochs - full);
         if (n == 0) return;
         const size_t at = p.lines.size();
-        if (c_.line == MixedLine::text)
-          append_text(d, in_.sources[d.source], p.lines);
+        if (c_.line == MixedLine::named)
+          append_named_document(d, in_.sources[d.source], p.lines);
         else
           append_document(d, d.text, p.lines);
         for (uint64_t e = 0; e < n; ++e)

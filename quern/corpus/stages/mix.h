@@ -13,8 +13,8 @@
 
 namespace quern::corpus {
 
-// As they are read, with all their members; or {"id", "source", "text"}, alike for all sources.
-enum class MixedLine { whole, text };
+// As they are read; or with the members id, source and text in all sources, beside all others (append_named_document).
+enum class MixedLine { whole, named };
 
 struct MixConfig {
   std::vector<std::pair<std::string, double>> shares;  // of sources, in any unit; every source once

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quern/base/error.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/data/indexed.h"
 
@@ -25,8 +26,29 @@ constexpr size_t kCopied = 4096;  // lengths read at a time
 struct Encoded {
   std::vector<int32_t> ids;
   std::vector<uint32_t> lengths;
+  std::string rows;
   uint64_t empty = 0;
 };
+
+// What is known of a document but its text, with its tokens.
+void append_token_row(const DocumentView& d, const Inputs& in, size_t tokens, std::string& rows) {
+  const size_t from = rows.size();
+  append_without_text(d, rows);
+  add_member("id", document_id_json(d), from, rows);
+  if (names_sources(in)) add_source("source", in.sources[d.source], from, rows);
+  add_member("tokens", std::to_string(tokens), from, rows);
+}
+
+void write_rows(const SpillFile& rows, const std::filesystem::path& file) {
+  ZstdWriter out(file, StageOutput().level);
+  std::string piece(size_t{1} << 20, ' ');
+  for (uint64_t at = 0; at < rows.size(); at += piece.size()) {
+    piece.resize(std::min<uint64_t>(piece.size(), rows.size() - at));
+    rows.read(at, piece.data(), piece.size());
+    out.write(piece);
+  }
+  out.close();
+}
 
 // What waits on disk, as quern data writes it.
 void write_indexed(const SpillFile& ids, const SpillFile& lengths, data::IndexedWriter& writer) {
@@ -55,19 +77,21 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
   const std::filesystem::path folder = run.prefix.has_parent_path() ? run.prefix.parent_path() : ".";
   std::filesystem::create_directories(folder);
   const std::string name = run.prefix.filename().string();
-  StageRun stage(folder, inputs, fmt::format("tokenize 1 {} {} {}", run.scan.text(), run.end_token, run.tokenizer),
-                 run.checkpoint_bytes,
-                 {.folder = name + ".unfinished",
-                  .whole_files = {name + ".idx", name + ".json", name + ".bin"},
-                  .whole_folder = false});
+  std::vector<std::string> files = {name + ".idx", name + ".json", name + ".bin"};
+  if (run.rows) files.push_back(name + ".rows.jsonl.zst");
+  refuse_finished_files(folder / (name + ".json"), files);
+  StageRun stage(folder, inputs,
+                 fmt::format("tokenize 2 {} {} {} {}", run.scan.text(), run.end_token, run.tokenizer, run.rows),
+                 run.checkpoint_bytes, {.folder = name + ".unfinished", .whole_files = files, .whole_folder = false});
   TokenShardReport r;
   r.went_on = stage.went_on();
-  uint64_t id_bytes = 0, length_bytes = 0;
+  uint64_t id_bytes = 0, length_bytes = 0, row_bytes = 0;
   if (const Json* from = stage.state())
     read_state(from->at("ids"), id_bytes), read_state(from->at("lengths"), length_bytes),
-        read_state(from->at("empty"), r.empty);
+        read_state(from->at("rows"), row_bytes), read_state(from->at("empty"), r.empty);
   SpillFile ids = SpillFile::named(stage.file("ids"), id_bytes);
   SpillFile lengths = SpillFile::named(stage.file("lengths"), length_bytes);
+  SpillFile rows = SpillFile::named(stage.file("rows"), row_bytes);
   r.scan = scan_documents<Nothing, Encoded>(
       inputs, run.scan, [] { return Nothing(); },
       [&](Nothing&, const DocumentView& d, Encoded& out) {
@@ -80,22 +104,27 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
         out.ids.insert(out.ids.end(), tokens.begin(), tokens.end());
         if (run.end_token) out.ids.push_back(tokenizer.eos_id());
         const size_t n = tokens.size() + run.end_token;
-        if (n > 0) out.lengths.push_back(static_cast<uint32_t>(n));
         out.empty += n == 0;
+        if (n == 0) return;
+        out.lengths.push_back(static_cast<uint32_t>(n));
+        if (run.rows) append_token_row(d, inputs, n, out.rows);
       },
       [&](Encoded&& e) {
         ids.append(e.ids.data(), e.ids.size() * sizeof(int32_t));
         lengths.append(e.lengths.data(), e.lengths.size() * sizeof(uint32_t));
+        rows.append(e.rows.data(), e.rows.size());
         r.empty += e.empty;
       },
       {progress, stage.notes("tokenize", [&](Json& state) {
-         ids.flush(), lengths.flush();
+         ids.flush(), lengths.flush(), rows.flush();
+         state.set("rows", write_value(rows.size()));
          state.set("ids", write_value(ids.size())), state.set("lengths", write_value(lengths.size()));
          state.set("empty", write_value(r.empty));
        })});
   data::IndexedWriter writer(run.prefix, data::token_type_for(tokenizer.vocab_size()), stage.file("bin"));
   write_indexed(ids, lengths, writer);
   r.documents = static_cast<uint64_t>(writer.documents()), r.tokens = static_cast<uint64_t>(writer.tokens());
+  if (run.rows) write_rows(rows, folder / files.back());
   writer.finish();
   if (finish) finish(r);
   stage.remove();

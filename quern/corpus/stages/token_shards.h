@@ -1,6 +1,6 @@
 // Tokenizes a corpus into token shards for training: documents are tokenized on all threads and written in order in
 // the format of quern data (PREFIX.bin, PREFIX.idx), each followed by the tokenizer's end token. The same inputs give
-// the same bytes. Tokens wait in PREFIX.unfinished until all are there; a killed run resumes with them.
+// the same bytes. PREFIX.json is the run's manifest; files of others at these names are refused. Tokens wait in PREFIX.unfinished until all are there; a killed run resumes with them.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -17,6 +17,7 @@ struct TokenRun {
   std::string tokenizer;  // which one it is, in words
   std::filesystem::path prefix;
   uint64_t checkpoint_bytes = uint64_t{32} << 20;
+  bool rows = false;  // PREFIX.rows.jsonl.zst: what is known of every document, in the order of the tokens
 };
 
 struct TokenShardReport {

@@ -1,0 +1,78 @@
+// quern corpus annotate: adds columns to every row (language, features, rules that it fails, scores, labels of side
+// files) and drops none.
+#include <algorithm>
+#include <cstdio>
+
+#include "apps/quern/cli/progress.h"
+#include "apps/quern/cli/wrong_usage.h"
+#include "apps/quern/corpus/cmd_corpus.h"
+#include "apps/quern/corpus/corpus_flags.h"
+#include "quern/base/error.h"
+#include "quern/corpus/filters/filters.h"
+#include "quern/corpus/stages/annotate.h"
+
+namespace quern::cli {
+namespace {
+
+using namespace corpus;
+
+FilterRun annotate_run(const CorpusFlags& flags, const AnnotateSettings& s, const Inputs& in) {
+  FilterRun run{.make = find_filter(s.filter, flags.recipe.lists), .what = {}, .scan = flags.scan(), .to = {}};
+  run.what = fmt::format("annotate {} {}", write_value(s).dump(), flags.recipe.lists);
+  if (!s.labels.empty()) run.what = run_identity(find_inputs(s.labels, "auto", "labels"), run.what);
+  run.keep_all = true;
+  std::vector<std::string> rules;
+  if (run.make)
+    for (const char* r : run.make()->rules()) rules.emplace_back(r);
+  run.columns = annotate_columns(s, in, rules);
+  return run;
+}
+
+}  // namespace
+
+int corpus_annotate(Words args) {
+  CorpusFlags flags;
+  AnnotateSettings s;
+  bool json = false;
+  Args a("corpus annotate", "add languages, features, scores and labels to every row, as columns");
+  flags.declare(a);
+  flags.declare_checkpoints(a);
+  flags.declare_stream(a);
+  a.settings(s).settings(flags.recipe, {{"lists"}}).json(json, Args::kCounts);
+  a.note(
+      "No row is dropped, and nothing in a row is changed. A row without an id gets one, and the name of its source\n"
+      "where sources have names. A row that has a member of the same name keeps its own; --prefix avoids that.");
+  if (!a.parse(args)) return 0;
+  flags.check("corpus annotate");
+  refuse_with_stdout("corpus annotate", flags, {{"--json", json}});
+  const Inputs in = flags.inputs();
+  FilterRun run = annotate_run(flags, s, in);
+  if (flags.to_stdout()) return stream_rows(flags, in, run);
+  run.to = flags.output();
+  flags.clear_output(in);
+  Json j;
+  FilterReport r;
+  {
+    Progress progress;
+    r = filter_corpus(
+        in, run, [&](uint64_t done, uint64_t total) { progress.share("annotate", done, total); },
+        [&](const FilterReport& report) {
+          j = report.json();
+          j.set("annotate", write_value(s)), j.set("inputs", inputs_json(in, report.scan.read));
+          j = write_manifest(flags.out, j);
+        });
+  }
+  report_resuming(flags.out, r.went_on);
+  warn_about_idle(r.idle_rules);
+  warn_about_own_members(r.own_members);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in);
+  if (json) {
+    fmt::print("{}\n", j.dump());
+    return status;
+  }
+  fmt::print("{}: {} documents annotated\n", flags.out, r.kept);
+  print_rules(r, stdout);
+  return status;
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,131 @@
+#include "quern/corpus/stages/annotate.h"
+
+#include <algorithm>
+
+#include "quern/base/error.h"
+#include "quern/corpus/filters/filters.h"
+#include "quern/corpus/filters/linear_classifier.h"
+#include "quern/corpus/filters/zyda_features.h"
+#include "quern/corpus/io/json_line.h"
+#include "quern/corpus/io/parquet.h"
+#include "quern/corpus/language/languages.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr const char* kId = "id";
+
+std::string text_json(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+// An id as JSON writes it in one way: numbers as they stand, texts with the shortest escapes.
+std::string id_key(const Json& id) { return id.is_string() ? text_json(id.as_string()) : id.dump(); }
+
+std::string features_json(std::string_view text, std::string& squeezed) {
+  ZydaFeatures f;
+  zyda_features(text, squeezed, f);
+  const auto lines = static_cast<uint64_t>(std::ranges::count(text, '\n')) + !text.empty();
+  uint64_t words = 0;
+  bool inside = false;
+  for (char c : text) {
+    const bool space = c == ' ' || (c >= '\t' && c <= '\r');
+    words += !space && !inside, inside = !space;
+  }
+  return fmt::format(
+      "{{\"characters\":{},\"words\":{},\"lines\":{},\"mean_word_length\":{:.4g},\"digits\":{:.4g},\"symbols\":{:.4g}"
+      "}}",
+      f.chars, words, lines, f.mean_word_length(), f.fraction(f.digits), f.fraction(f.symbols));
+}
+
+struct AnnotateModels {
+  AnnotateSettings settings;
+  std::vector<std::string> sources, rules;
+  bool named = false;  // the sources are
+  std::shared_ptr<const LinearClassifier> classifier;
+  std::shared_ptr<const SideFiles> sides;
+};
+
+class AnnotateColumns : public RowColumns {
+ public:
+  explicit AnnotateColumns(std::shared_ptr<const AnnotateModels> m) : m_(std::move(m)) {}
+  void columns(const DocumentView& d, const FilterResult& result, const Add& add) override {
+    const AnnotateSettings& s = m_->settings;
+    add(kId, document_id_json(d));
+    if (m_->named) add("source", text_json(m_->sources[d.source]));
+    const auto put = [&](const char* name, std::string_view value) { add(s.prefix + name, value); };
+    if (s.language) {
+      const NgramClassifier& c = shipped_languages();
+      const NgramClassifier::Answer a = c.classify(d.text, scratch_);
+      put("language", text_json(a.label < 0 ? kUnknownLanguage : c.labels()[static_cast<size_t>(a.label)]));
+      put("language_score", fmt::format("{:.4f}", a.probability));
+    }
+    if (s.features) put("features", features_json(d.text, squeezed_));
+    if (!m_->rules.empty()) put("failing", failing_json(result, m_->rules));
+    if (m_->classifier) put("quality", fmt::format("{:.4f}", m_->classifier->probability(features_.make(d.text))));
+    if (!m_->sides) return;
+    if (const SideFiles::Members* found = m_->sides->find(document_id_json(d)))
+      for (const auto& [name, value] : *found) add(s.prefix + name, value);
+  }
+
+ private:
+  std::shared_ptr<const AnnotateModels> m_;
+  NgramClassifier::Scratch scratch_;
+  FeatureMaker features_;
+  std::string squeezed_;
+};
+
+}  // namespace
+
+SideFiles::SideFiles(const std::vector<std::string>& files) {
+  for (const std::string& f : files) read(f);
+}
+
+const SideFiles::Members* SideFiles::find(std::string_view id_json) const {
+  // A text may be written with other escapes than those that a key has.
+  std::string key(id_json);
+  if (key.find('\\') != key.npos) key = id_key(Json::parse(key, "an id"));
+  const auto at = rows_.find(key);
+  return at == rows_.end() ? nullptr : &at->second;
+}
+
+void SideFiles::read(const std::string& file) {
+  const std::unique_ptr<ByteStream> in =
+      file.ends_with(".parquet") ? open_parquet(file) : open_bytes(std::filesystem::path(file));
+  std::string text, piece(size_t{1} << 20, ' ');
+  uint64_t number = 0;
+  const auto row = [&](std::string_view line) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == line.npos) return;
+    const std::string where = fmt::format("{}:{}", file, number);
+    const Json j = Json::parse(line, where);
+    const Json* id = j.is_object() ? j.find(kId) : nullptr;
+    if (!id || !(id->is_string() || id->is_number())) fail("{}: expected a JSON object with an id", where);
+    Members& members = rows_[id_key(*id)];
+    for (const auto& [name, value] : j.as_object())
+      if (name != kId) members.emplace_back(name, value.dump());
+  };
+  while (const size_t n = in->read(piece.data(), piece.size())) {
+    text.append(piece, 0, n);
+    size_t at = 0;
+    for (size_t end; (end = text.find('\n', at)) != text.npos; at = end + 1)
+      row(std::string_view(text).substr(at, end - at));
+    text.erase(0, at);
+  }
+  if (!text.empty()) row(text);
+}
+
+RowColumnsMaker annotate_columns(const AnnotateSettings& s, const Inputs& inputs,
+                                 const std::vector<std::string>& rules) {
+  auto m = std::make_shared<AnnotateModels>();
+  m->settings = s, m->sources = inputs.sources, m->rules = rules;
+  m->named = names_sources(inputs);
+  if (!s.classifier.empty())
+    m->classifier = std::make_shared<const LinearClassifier>(LinearClassifier::load(s.classifier));
+  if (!s.labels.empty()) m->sides = std::make_shared<const SideFiles>(s.labels);
+  return [m = std::shared_ptr<const AnnotateModels>(std::move(m))] { return std::make_unique<AnnotateColumns>(m); };
+}
+
+}  // namespace quern::corpus

@@ -1,0 +1,49 @@
+// Columns of `quern corpus annotate`: a row's id and source, its language, features of its text, what filters would say of
+// it, a classifier's score, and members of a side file with the same id. No row is dropped.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "quern/corpus/io/inputs.h"
+#include "quern/corpus/stages/row_columns.h"
+
+namespace quern::corpus {
+
+struct AnnotateSettings {
+  bool language = false, features = false;
+  std::string classifier, filter = "none", prefix;
+  std::vector<std::string> labels;
+  template <class V>
+  void visit(V& v) {
+    v("language", language, "add language and language_score: the most probable language and its probability");
+    v("features", features, "add features: characters, words, lines, mean word length, shares of digits and symbols");
+    v("filter", filter, "add failing: the rules of this filter that the document fails, several filters joined by +",
+      {.value = "NAME"});
+    v("classifier", classifier, "add quality: the score of a classifier that train-classifier wrote",
+      {.value = "FILE"});
+    v("labels", labels, "add the members of a side file's JSON lines to the rows with the same id; repeatable",
+      {.value = "FILE"});
+    v("prefix", prefix, "put this before the names of added columns", {.value = "TEXT"});
+  }
+};
+
+// Rows of side files by id, for all workers.
+class SideFiles {
+ public:
+  explicit SideFiles(const std::vector<std::string>& files);
+  using Members = std::vector<std::pair<std::string, std::string>>;  // name, JSON value
+  const Members* find(std::string_view id_json) const;               // null: none has it
+  size_t size() const { return rows_.size(); }
+
+ private:
+  void read(const std::string& file);
+  std::unordered_map<std::string, Members> rows_;
+};
+
+// Models and side files are loaded at once; what is wrong with them is an Error.
+RowColumnsMaker annotate_columns(const AnnotateSettings& s, const Inputs& inputs,
+                                 const std::vector<std::string>& rules);
+
+}  // namespace quern::corpus

@@ -1,0 +1,160 @@
+// quern corpus on rows that know where they come from: columns are added and ride along to the end, nested ones too.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "quern/corpus/bytes/byte_stream.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGerman =
+    "Der Müller öffnete das Tor vor Sonnenaufgang, und am Mittag standen dreihundert Säcke Mehl im Hof.";
+constexpr const char* kFrench =
+    "Le meunier ouvrit la porte avant l'aube, et à midi trois cents sacs de farine attendaient dans la cour.";
+
+class CliCorpusColumns : public ::testing::Test {
+ protected:
+  CliCorpusColumns() : dir_(folder_ / "") {
+    write_file(
+        dir_ + "/a.jsonl",
+        fmt::format("{{\"id\":\"x/1\",\"meta\":{{\"tags\":[\"a\",null],\"n\":1.50}},\"text\":\"{}\",\"url\":\"http://"
+                    "a.example/\"}}\n"
+                    "{{\"text\":\"{}\"}}\n{{\"id\":7,\"text\":\"123\",\"language\":\"xx\"}}\n",
+                    kGerman, kFrench));
+  }
+  Ran run(const std::string& words) const { return shell(fmt::format("cd {} && quern corpus {}", dir_, words)); }
+  std::vector<Json> rows(const std::string& file) const {
+    const auto in = corpus::open_bytes(dir_ + "/" + file);
+    std::string all, piece(1 << 16, ' ');
+    while (const size_t n = in->read(piece.data(), piece.size())) all.append(piece, 0, n);
+    std::vector<Json> out;
+    for (size_t at = 0; at < all.size();) {
+      const size_t end = all.find('\n', at);
+      out.push_back(Json::parse(all.substr(at, end - at)));
+      at = end + 1;
+    }
+    return out;
+  }
+  ScratchFolder folder_;
+  const std::string dir_;
+};
+
+TEST_F(CliCorpusColumns, AnnotateDropsNothing) {
+  write_file(
+      dir_ + "/side.jsonl",
+      "{\"id\":\"x\\/1\",\"grade\":4,\"who\":{\"name\":\"me\"}}\n{\"id\":7,\"grade\":1}\n{\"id\":99,\"grade\":0}\n");
+  Ran r = run("annotate web=a.jsonl --language --features --filter gopher-quality --labels side.jsonl --out out");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("1 rows have a member of the name of an added column"), std::string::npos) << r.err;
+  const std::vector<Json> all = rows("out/part-00000.jsonl.zst");
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].at("id").as_string(), "x/1");
+  EXPECT_EQ(all[0].at("meta").dump(), Json::parse("{\"tags\":[\"a\",null],\"n\":1.50}").dump());
+  EXPECT_EQ(all[0].at("language").as_string(), "de");
+  EXPECT_GT(all[0].at("language_score").as_double(), 0.9);
+  EXPECT_EQ(all[0].at("source").as_string(), "web");
+  EXPECT_EQ(all[0].at("grade").as_int(), 4);
+  EXPECT_EQ(all[0].at("who").at("name").as_string(), "me");
+  EXPECT_EQ(all[0].at("features").at("words").as_int(), 16);
+  EXPECT_EQ(all[0].at("failing").as_array().at(0).as_string(), "words<50");
+  EXPECT_EQ(all[1].at("language").as_string(), "fr");
+  EXPECT_EQ(all[1].at("id").as_int(), 1);  // its place: source, file and row
+  EXPECT_FALSE(all[1].find("grade"));
+  EXPECT_EQ(all[2].at("language").as_string(), "xx");  // its own
+  EXPECT_EQ(all[2].at("grade").as_int(), 1);
+  r = run("annotate a.jsonl --language --prefix q_ --out -");
+  EXPECT_NE(r.out.find("\"language\":\"xx\",\"q_language\":\"und\",\"q_language_score\":0.0000}"), std::string::npos)
+      << r.out;
+  write_file(dir_ + "/bad.jsonl", "{\"grade\":4}\n");
+  r = run("annotate a.jsonl --labels bad.jsonl --out o2");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("bad.jsonl:1: expected a JSON object with an id"), std::string::npos) << r.err;
+  EXPECT_FALSE(fs::exists(dir_ + "/o2/part-00000.jsonl.zst"));
+}
+
+TEST_F(CliCorpusColumns, LanguagesFilter) {
+  Ran r = run("filter a.jsonl --language de,fr --rejects --reasons --out out");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(rows("out/part-00000.jsonl.zst").size(), 2u);
+  const std::vector<Json> gone = rows("out/reject-00000.jsonl.zst"), why = rows("out/reasons.jsonl");
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].at("failing").dump(), "[\"language\"]");
+  EXPECT_EQ(why.at(0).at("id").as_int(), 7);  // the row's own
+  r = run("filter a.jsonl --filter language:fr:0.9+pii --out -");
+  EXPECT_NE(r.out.find("meunier"), std::string::npos) << r.err;
+  EXPECT_EQ(r.out.find("Müller"), std::string::npos);
+  r = run("filter a.jsonl --language german --out o2");
+  EXPECT_NE(r.code, 0);
+  EXPECT_NE(r.err.find("'german' is not one of its labels: af an ar"), std::string::npos) << r.err;
+  r = run("filter a.jsonl --filter none --out o2");
+  EXPECT_EQ(r.code, 2);
+}
+
+// From annotated rows through deduplication, a mixture and tokens to Parquet.
+TEST_F(CliCorpusColumns, RowsKeepTheirColumnsToTheEnd) {
+  write_file(
+      dir_ + "/b.jsonl",
+      fmt::format("{{\"content\":\"{}\",\"text\":\"title\",\"deep\":{{\"a\":[1,{{\"b\":null}}]}}}}\n", kGerman));
+  ASSERT_EQ(run("annotate a=a.jsonl --language --out one").code, 0);
+  ASSERT_EQ(run("annotate b=b.jsonl --text-field content --language --out two").code, 0);
+  write_file(dir_ + "/r.toml",
+             "[[source]]\nname=\"a\"\npaths=[\"one\"]\nshare=1\nlanguage=\"de,fr\"\n"
+             "[[source]]\nname=\"b\"\npaths=[\"two\"]\ntext_field=\"content\"\nshare=1\n"
+             "[dedup]\npreset=\"exact\"\nscope=\"within\"\n[mix]\nmegabytes=0.0002\n[tokenize]\ntokenizer="
+             "\"" QUERN_SOURCE_DIR "/models/zaya-nano\"\nrows=true\n");
+  Ran r = run("build r.toml --out out");
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::vector<Json> mixed = rows("out/mixed/part-00000.jsonl.zst");
+  ASSERT_GE(mixed.size(), 2u);
+  bool nested = false, renamed = false;
+  for (const Json& row : mixed) {
+    EXPECT_TRUE(row.find("language") && row.find("language_score") && row.find("id")) << row.dump();
+    nested = nested || row.find("meta");
+    if (row.at("source").as_string() != "b") continue;
+    renamed = true;
+    EXPECT_EQ(row.at("text").as_string(), kGerman);
+    EXPECT_EQ(row.at("text.1").as_string(), "title");
+    EXPECT_EQ(row.at("deep").dump(), "{\"a\":[1,{\"b\":null}]}");
+  }
+  EXPECT_TRUE(nested || mixed.size() < 3);
+  EXPECT_TRUE(renamed);
+  const std::vector<Json> tokens = rows("out/tokens.rows.jsonl.zst");
+  ASSERT_EQ(tokens.size(), mixed.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    EXPECT_EQ(tokens[i].at("id"), mixed[i].at("id"));
+    EXPECT_FALSE(tokens[i].find("text"));
+    EXPECT_GT(tokens[i].at("tokens").as_int(), 10);
+  }
+  ASSERT_EQ(run("parquet out/mixed --out p").code, 0);
+  r = run("extract p/part-00000.parquet --out -");
+  EXPECT_NE(r.out.find("\"language\":\"de\""), std::string::npos) << r.out << r.err;
+  EXPECT_NE(r.out.find("\\\"deep\\\":{\\\"a\\\":[1,"), std::string::npos) << r.out;
+}
+
+TEST_F(CliCorpusColumns, AClassifierOfLabelsIsTrainedAndUsed) {
+  std::string lines;
+  for (int i = 0; i < 150; ++i)
+    lines += fmt::format("{{\"text\":\"{} {}\",\"kind\":\"{}\"}}\n", i, i % 2 ? kGerman : kFrench, i % 2 ? "d" : "f");
+  write_file(dir_ + "/t.jsonl", lines);
+  Ran r = run("train-classifier t.jsonl --label-field kind --min-texts 50 --passes 1 --test t.jsonl --out m --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("macro_f1").as_double(), 1.0);
+  r = run("filter a.jsonl --filter label:m:d:0.5 --out -");
+  EXPECT_NE(r.out.find("Müller"), std::string::npos) << r.err;
+  EXPECT_EQ(r.out.find("meunier"), std::string::npos);
+  r = run("train-classifier t.jsonl --good t.jsonl --bad t.jsonl --label-field kind --out m");
+  EXPECT_EQ(r.code, 2);
+  r = run("train-classifier t.jsonl --out m");
+  EXPECT_NE(r.err.find("--label-field is missing"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern
