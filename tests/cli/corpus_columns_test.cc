@@ -133,6 +133,16 @@ TEST_F(CliCorpusColumns, RowsKeepTheirColumnsToTheEnd) {
     EXPECT_FALSE(tokens[i].find("text"));
     EXPECT_GT(tokens[i].at("tokens").as_int(), 10);
   }
+  // One page and one manifest say what every source gave.
+  const Json shards = Json::read(dir_ + "/out/tokens.json");
+  int64_t all = 0;
+  for (const Json& source : shards.at("sources").as_array()) all += source.at("tokens").as_int();
+  EXPECT_EQ(all, shards.at("tokens").as_int());
+  EXPECT_EQ(shards.at("sources").as_array().size(), 2u);
+  const std::string page = read_file(dir_ + "/out/report.html");
+  const size_t later = page.find("id=\"later\"");
+  ASSERT_NE(later, page.npos);
+  EXPECT_NE(page.find("<td>b</td>", later), page.npos);
   ASSERT_EQ(run("parquet out/mixed --out p").code, 0);
   r = run("extract p/part-00000.parquet --out -");
   EXPECT_NE(r.out.find("\"language\":\"de\""), std::string::npos) << r.out << r.err;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 #include "quern/html/html_template.h"
 #include "quern/html/web_files.h"
@@ -247,7 +249,48 @@ std::string left_out(const Json& m) {
          (first.empty() ? "" : page().fill("examples", {{"lines", first}}));
 }
 
+constexpr std::string_view kLater = "id=\"later\"";
+
+const Json* of_source(const Json* stage, const std::string& name) {
+  if (!stage) return nullptr;
+  for (const Json& s : stage->at("sources").as_array())
+    if (s.at("source").as_string() == name) return &s;
+  return nullptr;
+}
+
+std::string count_or_nothing(const Json* j, const char* key) { return j ? grouped(count(*j, key)) : ""; }
+
 }  // namespace
+
+std::string with_later_stages(std::string whole, const Json* mixed, const Json* tokens) {
+  const size_t end = whole.rfind("</main>");
+  if ((!mixed && !tokens) || end == whole.npos || whole.find(kLater) != whole.npos) return whole;
+  std::vector<std::string> names;
+  for (const Json* stage : {mixed, tokens})
+    for (const Json& s : stage ? stage->at("sources").as_array() : Json::Array())
+      if (const std::string& name = s.at("source").as_string(); std::ranges::find(names, name) == names.end())
+        names.push_back(name);
+  std::string rows;
+  for (const std::string& name : names) {
+    const Json *m = of_source(mixed, name), *t = of_source(tokens, name);
+    rows += page().fill("later-row", {{"source", name},
+                                      {"in", count_or_nothing(m, "documents_in")},
+                                      {"epochs", m ? fmt::format("{:.3f}", m->at("epochs").as_double()) : ""},
+                                      {"mixed", count_or_nothing(m, "documents_out")},
+                                      {"text", m ? bytes_text(count(*m, "bytes_out")) : ""},
+                                      {"documents", count_or_nothing(t, "documents")},
+                                      {"tokens", count_or_nothing(t, "tokens")}});
+  }
+  rows += page().fill("later-row", {{"source", "all"},
+                                    {"in", ""},
+                                    {"epochs", ""},
+                                    {"mixed", count_or_nothing(mixed, "documents_out")},
+                                    {"text", mixed ? bytes_text(count(*mixed, "text_bytes")) : ""},
+                                    {"documents", count_or_nothing(tokens, "documents")},
+                                    {"tokens", count_or_nothing(tokens, "tokens")}});
+  whole.insert(end, page().fill("later", {{"rows", rows}}));
+  return whole;
+}
 
 std::string corpus_html_report(const Json& m, std::span<const ClusterSample> samples) {
   std::string tiles = tile(bytes_text(count(m.at("read"), "text_bytes")), "of text read") +

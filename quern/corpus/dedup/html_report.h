@@ -13,4 +13,8 @@ namespace quern::corpus {
 
 std::string corpus_html_report(const Json& manifest, std::span<const ClusterSample> samples);
 
+// The page with what later stages of a build gave, by source: documents, bytes and times read of a mixture, documents and
+// tokens of the shards. Null: there was none. A page that has that already stays as it is.
+std::string with_later_stages(std::string page, const Json* mixed, const Json* tokens);
+
 }  // namespace quern::corpus

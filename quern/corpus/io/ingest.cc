@@ -88,6 +88,15 @@ AddedMember add_source(const std::string& field, const std::string& source, size
   return add_member(field, value, from, lines);
 }
 
+std::optional<std::string> own_source(const DocumentView& d) {
+  if (d.line.find("\"source\"") == d.line.npos) return {};
+  std::vector<char> scratch(d.line.size());
+  std::vector<JsonMember> member(1);
+  const std::vector<std::string> names = {"source"};
+  if (read_json_line(d.line, names, member, scratch.data()) || member[0].kind != JsonMember::Kind::string) return {};
+  return std::string(member[0].value);
+}
+
 void append_named_document(const DocumentView& d, const std::string& source, std::string& lines) {
   const size_t from = lines.size();
   append_document(d, d.text, lines);

@@ -2,6 +2,7 @@
 // a WARC record, validated as UTF-8.
 // An invalid record has a reason (RecordProblem), is counted, and stops the run or is skipped as the policy says.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,9 @@ enum class AddedMember { added, same, other };
 AddedMember add_member(const std::string& name, std::string_view value, size_t from, std::string& lines);
 // The same with the name of a source.
 AddedMember add_source(const std::string& field, const std::string& source, size_t from, std::string& lines);
+
+// The source that a JSON line names in its member `source`; null: none.
+std::optional<std::string> own_source(const DocumentView& d);
 
 // The document as a line with the members id, source and text, whatever its text field is called, and all its other ones.
 void append_named_document(const DocumentView& d, const std::string& source, std::string& lines);

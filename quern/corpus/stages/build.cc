@@ -4,6 +4,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
+#include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/run/shards.h"
 
@@ -92,6 +93,20 @@ TokenShardReport tokenize(const TokenizeSettings& t, const Inputs& in, const Sca
 
 }  // namespace
 
+namespace {
+
+// The one page of the whole run gets what came behind deduplication.
+void add_to_report(const CorpusRecipe& recipe, const fs::path& out) {
+  const fs::path file = out / "report.html";
+  if (!fs::exists(file)) return;
+  std::optional<Json> mixed, tokens;
+  if (recipe.mix) mixed = Json::read(out / "mixed/manifest.json");
+  if (recipe.tokenize) tokens = Json::read(out / "tokens.json");
+  write_file(file, with_later_stages(read_file(file), mixed ? &*mixed : nullptr, tokens ? &*tokens : nullptr));
+}
+
+}  // namespace
+
 bool has_later_stages(const CorpusRecipe& recipe) { return recipe.mix || recipe.tokenize; }
 
 std::optional<BuildState> plan_build(const CorpusRecipe& recipe, const DedupConfig& dedup, const Inputs& inputs) {
@@ -139,6 +154,7 @@ BuildReport run_later_stages(const CorpusRecipe& recipe, const BuildState& state
       r.tokens = tokenize(*recipe.tokenize, in, scan_of(fields), prefix, progress_of("tokenize"));
     fs::remove_all(prefix.string() + ".unfinished");
   }
+  add_to_report(recipe, out);
   fs::remove_all(out / RunFolder::kName);
   fs::remove(out / kState);
   return r;

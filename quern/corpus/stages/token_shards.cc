@@ -10,10 +10,16 @@
 namespace quern::corpus {
 
 Json TokenShardReport::json() const {
-  Json j = Json::object(), bad = Json::array();
+  Json j = Json::object(), bad = Json::array(), list = Json::array();
   j.set("documents", static_cast<int64_t>(documents)), j.set("tokens", static_cast<int64_t>(tokens));
   j.set("bytes", static_cast<int64_t>(scan.read.text_bytes)), j.set("empty", static_cast<int64_t>(empty));
-  j.set("read", scan.read.json());
+  for (const TokenSource& s : sources) {
+    Json one = Json::object();
+    one.set("source", s.name), one.set("documents", static_cast<int64_t>(s.documents));
+    one.set("bytes", static_cast<int64_t>(s.bytes)), one.set("tokens", static_cast<int64_t>(s.tokens));
+    list.push(std::move(one));
+  }
+  j.set("sources", std::move(list)), j.set("read", scan.read.json());
   for (const std::string& d : scan.damaged) bad.push(Json(d));
   j.set("damaged_files", std::move(bad));
   return j;
@@ -27,8 +33,15 @@ struct Encoded {
   std::vector<int32_t> ids;
   std::vector<uint32_t> lengths;
   std::string rows;
+  std::vector<TokenSource> sources;
   uint64_t empty = 0;
 };
+
+void add_source_counts(const TokenSource& one, std::vector<TokenSource>& to) {
+  auto at = std::ranges::lower_bound(to, one.name, {}, &TokenSource::name);
+  if (at == to.end() || at->name != one.name) at = to.insert(at, {.name = one.name});
+  at->documents += one.documents, at->bytes += one.bytes, at->tokens += one.tokens;
+}
 
 // What is known of a document but its text, with its tokens.
 void append_token_row(const DocumentView& d, const Inputs& in, size_t tokens, std::string& rows) {
@@ -88,7 +101,8 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
   uint64_t id_bytes = 0, length_bytes = 0, row_bytes = 0;
   if (const Json* from = stage.state())
     read_state(from->at("ids"), id_bytes), read_state(from->at("lengths"), length_bytes),
-        read_state(from->at("rows"), row_bytes), read_state(from->at("empty"), r.empty);
+        read_state(from->at("rows"), row_bytes), read_state(from->at("empty"), r.empty),
+        read_state(from->at("sources"), r.sources);
   SpillFile ids = SpillFile::named(stage.file("ids"), id_bytes);
   SpillFile lengths = SpillFile::named(stage.file("lengths"), length_bytes);
   SpillFile rows = SpillFile::named(stage.file("rows"), row_bytes);
@@ -107,19 +121,21 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
         out.empty += n == 0;
         if (n == 0) return;
         out.lengths.push_back(static_cast<uint32_t>(n));
+        add_source_counts({own_source(d).value_or(inputs.sources[d.source]), 1, d.text.size(), n}, out.sources);
         if (run.rows) append_token_row(d, inputs, n, out.rows);
       },
       [&](Encoded&& e) {
         ids.append(e.ids.data(), e.ids.size() * sizeof(int32_t));
         lengths.append(e.lengths.data(), e.lengths.size() * sizeof(uint32_t));
         rows.append(e.rows.data(), e.rows.size());
+        for (const TokenSource& s : e.sources) add_source_counts(s, r.sources);
         r.empty += e.empty;
       },
       {progress, stage.notes("tokenize", [&](Json& state) {
          ids.flush(), lengths.flush(), rows.flush();
          state.set("rows", write_value(rows.size()));
          state.set("ids", write_value(ids.size())), state.set("lengths", write_value(lengths.size()));
-         state.set("empty", write_value(r.empty));
+         state.set("empty", write_value(r.empty)), state.set("sources", write_value(r.sources));
        })});
   data::IndexedWriter writer(run.prefix, data::token_type_for(tokenizer.vocab_size()), stage.file("bin"));
   write_indexed(ids, lengths, writer);

@@ -20,8 +20,19 @@ struct TokenRun {
   bool rows = false;  // PREFIX.rows.jsonl.zst: what is known of every document, in the order of the tokens
 };
 
+// What a source gave: that which a row names itself, or that of its file.
+struct TokenSource {
+  std::string name;
+  uint64_t documents = 0, bytes = 0, tokens = 0;
+  template <class V>
+  void visit(V& v) {
+    v("name", name), v("documents", documents), v("bytes", bytes), v("tokens", tokens);
+  }
+};
+
 struct TokenShardReport {
   ScanReport scan;
+  std::vector<TokenSource> sources;               // by name
   uint64_t documents = 0, tokens = 0, empty = 0;  // empty: documents without a token, left out
   ResumeInfo went_on;
   Json json() const;
