@@ -41,7 +41,8 @@ int corpus_annotate(Words args) {
   a.settings(s).settings(flags.recipe, {{"lists"}}).json(json, Args::kCounts);
   a.note(
       "No row is dropped, and nothing in a row is changed. A row without an id gets one, and the name of its source\n"
-      "where sources have names. A row that has a member of the same name keeps its own; --prefix avoids that.");
+      "where sources have names. A row that has a member of the same name keeps its own; --prefix avoids that.\n"
+      "With --out -, rows go to standard output as JSON lines, and what is said to standard error.");
   if (!a.parse(args)) return 0;
   flags.check("corpus annotate");
   refuse_with_stdout("corpus annotate", flags, {{"--json", json}});

@@ -167,7 +167,7 @@ int TrainCommand::train_labels() const {
 int corpus_train_classifier(Words args) {
   TrainCommand c;
   Args a("corpus train-classifier", "train a text classifier: good against bad, or one class for each label");
-  a.rest("[INPUT]", c.inputs)
+  a.rest("INPUT", c.inputs)
       .flag("--good PATH", c.good, "file or folder of good texts; repeatable")
       .flag("--bad PATH", c.bad, "file or folder of bad texts; repeatable")
       .flag("--label-field NAME", c.label_field,

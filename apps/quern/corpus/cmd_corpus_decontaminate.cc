@@ -64,6 +64,7 @@ int corpus_decontaminate(Words args) {
       .alias("--shortest")
       .flag("--min-matches N", minimum, "minimum number of shared n-grams that removes a document")
       .alias("--least")
+      .settings(flags.recipe.dedup, {{"source_field"}})
       .settings(removed)
       .json(json, Args::kCounts);
   if (!a.parse(args)) return 0;
@@ -89,6 +90,7 @@ int corpus_decontaminate(Words args) {
                 .scan = flags.scan(),
                 .rejects = removed.rejects,
                 .reasons = removed.reasons,
+                .source_field = names_sources(in) ? flags.recipe.dedup.source_field : std::string(),
                 .to = {}};
   if (flags.to_stdout()) return stream_rows(flags, in, run);
   run.to = flags.output();
@@ -110,6 +112,7 @@ int corpus_decontaminate(Words args) {
         });
   }
   report_resuming(flags.out, r.went_on);
+  warn_about_own_members(r.own_members);
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());

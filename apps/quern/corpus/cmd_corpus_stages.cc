@@ -80,10 +80,7 @@ int corpus_tokenize(Words args) {
   Args a("corpus tokenize", "write token shards for training");
   flags.declare_reading(a);
   flags.declare_checkpoints(a);
-  a.settings(settings)
-      .settings(shards)
-      .settings(flags.overwriting)
-      .json(json, Args::kCounts);
+  a.settings(settings).settings(shards).settings(flags.overwriting).json(json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus tokenize");
   if (shards.out.empty()) throw UsageError("quern corpus tokenize: --out is missing: expected a PREFIX");
@@ -92,7 +89,7 @@ int corpus_tokenize(Words args) {
   const Inputs in = flags.inputs();
   const std::filesystem::path model = model_folder(tokenizer);
   const text::Tokenizer t = text::Tokenizer::load(model);
-  if (flags.overwriting.overwrite) replace_finished(shards.out + ".json", in, false);
+  if (flags.overwriting.overwrite) replace_finished(shards.out + ".json", in, OutFolder::shared);
   const TokenRun run{.scan = flags.scan(),
                      .end_token = shards.end_token,
                      .tokenizer = fmt::format("{:016x}", file_hash(model / "tokenizer.json")),
@@ -175,8 +172,9 @@ int corpus_parquet(Words args) {
   CorpusFlags flags;
   Args a("corpus parquet", "convert documents to Parquet files");
   flags.declare(a);
-  a.note("Columns: id, source, url, date, language, language_score, text, and members: everything but the text as one\n"
-         "JSON object. Compressed with zstd.");
+  a.note(
+      "Columns: id, source, url, date, language, language_score, text, and members: everything but the text as one\n"
+      "JSON object. Compressed with zstd.");
   if (!a.parse(args)) return 0;
   flags.check("corpus parquet");
   const Inputs in = flags.inputs();

@@ -69,7 +69,9 @@ void CorpusFlags::declare_checkpoints(Args& a) {
       .alias("--checkpoint-mb");
 }
 
-void CorpusFlags::declare_filter(Args& a) { a.settings(source(), {{"filter"}}).settings(recipe, {{"lists"}}); }
+void CorpusFlags::declare_filter(Args& a) {
+  a.settings(source(), {{"filter"}, {"language"}}).settings(recipe, {{"lists"}});
+}
 
 void check_ranges(const std::string& verb, const std::vector<SettingInfo>& settings) {
   for (const SettingInfo& s : settings) {

@@ -60,7 +60,7 @@ bool ColumnCursor::more() {
 }
 
 void ColumnCursor::skip() {
-  if (!more() || def_ == static_cast<uint32_t>(schema_.def)) bad("has levels that do not fit those beside it");
+  if (!more() || def_ == static_cast<uint32_t>(schema_.def)) bad("has levels that do not match those of its group");
   loaded_ = false;
 }
 

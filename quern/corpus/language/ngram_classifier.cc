@@ -87,7 +87,7 @@ NgramClassifier NgramClassifier::parse(std::string_view bytes, const std::string
   const auto width = static_cast<size_t>(h.shape.width), rows = width << h.shape.bits, labels = h.labels.size();
   const size_t expected = rows + sizeof(float) * labels * (width + 1);
   if (bytes.size() != expected)
-    fail("{}: damaged: {} bytes behind its header, expected {}", name, bytes.size(), expected);
+    fail("{}: damaged: {} bytes after its header, expected {}", name, bytes.size(), expected);
   NgramClassifier c;
   c.shape_ = h.shape, c.labels_ = h.labels, c.scale_ = static_cast<float>(h.scale);
   c.rows_.resize(rows), c.weights_.resize(labels * width), c.bias_.resize(labels);

@@ -173,7 +173,7 @@ void refuse_finished_files(const fs::path& manifest, const std::vector<std::stri
       fail("{} exists, and no corpus run that can be resumed wrote it: name another PREFIX", file.string());
 }
 
-void replace_finished(const fs::path& manifest, const Inputs& inputs, bool whole_folder) {
+void replace_finished(const fs::path& manifest, const Inputs& inputs, OutFolder folder) {
   undo_replacing(manifest);
   if (!fs::exists(manifest)) return;
   if (!manifest_files(manifest))
@@ -182,7 +182,7 @@ void replace_finished(const fs::path& manifest, const Inputs& inputs, bool whole
   std::vector<fs::path> files, unfinished;
   collect_files(out / manifest.filename(), files, unfinished);
   std::set<fs::path> folders;
-  if (whole_folder) folders = refuse_others(out, files, unfinished);
+  if (folder == OutFolder::whole) folders = refuse_others(out, files, unfinished);
   refuse_own_inputs(files, inputs);
   std::erase(files, out / manifest.filename());
   files.push_back(out / manifest.filename());  // last: until then the folder is that of a finished run

@@ -68,12 +68,14 @@ void refuse_finished(const std::filesystem::path& out);
 // The same for a run that shares its folder, with PREFIX.json as its manifest: an Error too when one of `names`, which it
 // is to make, lies there and no run that can be resumed lists it.
 void refuse_finished_files(const std::filesystem::path& manifest, const std::vector<std::string>& names);
+enum class OutFolder { whole, shared };  // of one run alone, or of several with a PREFIX each
 // Sets the finished run of this manifest aside, to be removed when a new run in its place has written its own: exactly
 // what the manifest names, with the output of later stages, goes to UNFINISHED/replaced. Killed on the way, before or
 // behind, nothing is lost: the files lie in one of the two places, and the next run puts back or goes on. An Error, and
-// nothing is moved, when the manifest is another's, when one of the files is an input, or when `whole_folder`, the folder
-// being the run's alone, holds anything else. Without a manifest nothing is done.
-void replace_finished(const std::filesystem::path& manifest, const Inputs& inputs, bool whole_folder = true);
+// nothing is moved, when the manifest is another's, when one of the files is an input, or when a whole folder holds anything
+// else. Without a manifest nothing is done.
+void replace_finished(const std::filesystem::path& manifest, const Inputs& inputs,
+                      OutFolder folder = OutFolder::whole);
 // Writes manifest.json, which ends the run at work there: with the files that it made, and the manifests of `later`
 // stages.
 Json write_manifest(const std::filesystem::path& out, const Json& manifest,

@@ -126,7 +126,7 @@ void visit_shard_mb(V& v, int64_t& shard_mb) {
 
 template <class V>
 void visit_overwrite(V& v, bool& overwrite) {
-  v("overwrite", overwrite, "remove the earlier run in the output folder first: the files that its manifest names");
+  v("overwrite", overwrite, "replace the earlier run there: the files that its manifest names");
 }
 
 struct WriteSettings {
