@@ -79,6 +79,8 @@ TEST_F(CliCorpusTokens, ACutOffReplacementLosesNothing) {
   fs::create_directories(aside);
   fs::rename(dir_ + "/out/part-00000.jsonl.zst", aside + "/part-00000.jsonl.zst");
   fs::rename(dir_ + "/out/manifest.json", aside + "/manifest.json");
+  r = run("stats out");
+  EXPECT_NE(r.err.find("an unfinished corpus run wrote there"), std::string::npos) << r.err;
   r = run("extract missing.jsonl --out out --overwrite");
   EXPECT_NE(r.code, 0);
   write_file(dir_ + "/none.jsonl", "{\"no\":1}\n");

@@ -48,8 +48,8 @@ fs::path unfinished_of(const fs::path& manifest) {
 
 std::optional<std::vector<OwnedFile>> unfinished_files(const fs::path& unfinished) {
   std::ifstream in(unfinished / kList);
-  if (!in) return {};
   std::vector<OwnedFile> files;
+  if (!in) return fs::is_directory(unfinished / kReplaced) ? std::optional(files) : std::nullopt;
   for (std::string line; std::getline(in, line);) {
     const size_t space = line.find(' ');  // a line that a kill cut short names nothing
     if (space == line.npos || in.eof() || !is_below(line.substr(space + 1))) continue;

@@ -41,8 +41,6 @@ int lock_folder(const fs::path& folder, std::chrono::milliseconds patience) {
   return -1;
 }
 
-constexpr const char* kReplaced = "replaced";  // in a run's own folder: the run that it takes the place of
-
 void clear(const fs::path& folder) {
   for (const auto& e : fs::directory_iterator(folder))
     if (e.path().filename() != kReplaced) fs::remove_all(e.path());
@@ -184,6 +182,8 @@ void replace_finished(const fs::path& manifest, const Inputs& inputs, OutFolder 
   std::set<fs::path> folders;
   if (folder == OutFolder::whole) folders = refuse_others(out, files, unfinished);
   refuse_own_inputs(files, inputs);
+  std::ranges::sort(files);
+  files.erase(std::unique(files.begin(), files.end()), files.end());
   std::erase(files, out / manifest.filename());
   files.push_back(out / manifest.filename());  // last: until then the folder is that of a finished run
   for (const fs::path& f : unfinished) fs::remove_all(f);

@@ -25,7 +25,7 @@ struct AnnotateSettings {
       {.value = "FILE"});
     v("labels", labels, "add the members of a side file's JSON lines to the rows with the same id; repeatable",
       {.value = "FILE"});
-    v("prefix", prefix, "put this before the names of added columns", {.value = "TEXT"});
+    v("prefix", prefix, "put this before the names of added columns", {.value = "NAME"});
   }
 };
 
