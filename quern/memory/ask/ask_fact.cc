@@ -43,7 +43,7 @@ bool Memory::by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult
   const int64_t chosen = choose_statement(*fact, all, table_, end_of(read.time, o.now));
   if (chosen < 0) return false;
   out.route = Route::topic;
-  out.notes.clear();
+  std::erase_if(out.notes, [](const std::string& n) { return n.starts_with("refers to an earlier question"); });
   std::vector<std::string> earlier;
   const auto take = [&](size_t i) {
     if (out.responses.size() >= static_cast<size_t>(o.k)) return;

@@ -11,7 +11,7 @@
 namespace quern::memory {
 namespace {
 
-constexpr size_t kMaxCounted = 4;   // events whose days are put in their places
+constexpr size_t kMaxEvents = 4;    // of one question
 constexpr size_t kShownBytes = 70;  // of a turn in a note
 
 std::string shortened(const std::string& text) {
@@ -33,9 +33,13 @@ class EventResolver {
 
   EventTimes run() {
     if (f_.event && f_.table.size() > 0) {
-      for (size_t i = 0; i < kMaxCounted && count_from_one(); ++i) {
+      for (size_t i = 0; i < kMaxEvents && count_from_one(); ++i) {
       }
       std::vector<EventPhrase> phrases = read();
+      if (phrases.size() > kMaxEvents) {
+        phrases.resize(kMaxEvents);
+        note(fmt::format("more than {} events are named: the first were used", kMaxEvents));
+      }
       out_.asked = out_.text;
       for (const EventPhrase& p : phrases)
         if (!p.counted) bound(p);
@@ -55,7 +59,7 @@ class EventResolver {
   bool count_from_one() {
     for (const EventPhrase& p : read()) {
       if (!p.counted) continue;
-      const auto when = find(p.name);
+      const auto when = find(p.name, p.side);
       if (!when) continue;
       const Civil day = civil(day_part(when->lo));
       out_.text.replace(p.name.begin, p.name.end - p.name.begin,
@@ -66,11 +70,15 @@ class EventResolver {
   }
 
   // When it was: the second of the turn that reports it, or the days for which it was announced.
-  std::optional<TimeRange> find(const EventName& name) {
+  std::optional<TimeRange> find(const EventName& name, EventSide side) {
     const std::string said(name.in(out_.text));
     const auto found = f_.event(said, speaker_meant(said, f_.speakers, f_.asker));
     if (!found) return note(fmt::format("no turn reports '{}': it was not used as a time", said)), std::nullopt;
     const LocalSeconds at = f_.table.local(found->row);
+    if (found->ahead && side != EventSide::after && side != EventSide::since) {
+      note(fmt::format("'{}' was announced on {} without a date: it was not used as a time", said, time_text(at)));
+      return std::nullopt;
+    }
     const std::string& speaker = f_.speakers[static_cast<size_t>(f_.table.speaker[found->row])];
     const TimeRange when = found->announced.value_or(TimeRange{at, at});
     const std::string day = date_text(day_part(when.lo)), last = date_text(day_part(when.hi));
@@ -90,7 +98,8 @@ class EventResolver {
     const TurnTable& t = f_.table;
     size_t r = 0;
     while (r + 1 < t.size() && t.local(r + 1) <= at) ++r;
-    const int32_t session = t.session[r] + (later ? 1 : -1);
+    const bool in_it = t.local(r) == at;  // else it lies behind that session
+    const int32_t session = t.session[r] + (later ? 1 : in_it ? -1 : 0);
     if (later)
       while (r + 1 < t.size() && t.session[r + 1] <= session) ++r;
     else
@@ -99,9 +108,14 @@ class EventResolver {
   }
 
   void bound(const EventPhrase& p) {
-    const auto when = find(p.name);
-    const auto second = p.side == EventSide::between ? find(p.second) : when;
-    if (!when || !second) return;
+    const size_t notes = out_.notes.size();
+    const auto when = find(p.name, p.side);
+    const auto second = p.side == EventSide::between ? find(p.second, p.side) : when;
+    if (!when || !second) {
+      out_.notes.resize(std::min(notes, out_.notes.size()));
+      find(when ? p.second : p.name, p.side);  // says why; what is said of the other one would promise too much
+      return;
+    }
     const bool reported = when->lo == when->hi;  // that turn is neither before nor after
     TimeRange range{kNoBegin, kNoEnd};
     switch (p.side) {

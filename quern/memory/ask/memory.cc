@@ -282,15 +282,20 @@ void Memory::drop_unheard(std::vector<std::string>& words, std::vector<std::stri
 }
 
 EventSource Memory::events_until(LocalSeconds now) {
+  constexpr size_t kReadBytes = 4096;  // of a turn
   size_t rows = table_.size();
   while (rows > 0 && table_.local(rows - 1) > now) --rows;
+  std::vector<int64_t> seen;  // ids, where some lie ahead
+  if (rows < table_.size()) seen.assign(table_.id.begin(), table_.id.begin() + static_cast<std::ptrdiff_t>(rows));
+  std::sort(seen.begin(), seen.end());
   return {.table = table_,
           .speakers = speakers_,
           .rows = rows,
-          .now = now,
-          .top = [this](std::string_view query, size_t k) { return index().top(query, k); },
+          .top = [this, seen = std::move(seen), all = rows == table_.size()](
+                     std::string_view query,
+                     size_t k) { return all ? index().top(query, k) : index().top(query, k, seen); },
           .turns_with = [this](std::string_view word) { return index().turns_with(word); },
-          .text = [this](uint32_t row) { return store_.text(table_.id[row]); }};
+          .text = [this](uint32_t row) { return store_.text(table_.id[row]).substr(0, kReadBytes); }};
 }
 
 MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {

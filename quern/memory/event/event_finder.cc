@@ -120,7 +120,7 @@ class EventFinder {
       if (score < kAsGood * best) continue;
       EventFound out{row, s_.text(row)};
       out.announced = announced(out.text, s_.table.local(row));
-      if (out.announced && out.announced->lo > s_.now) out.announced.reset();
+      out.ahead = !out.announced && has_any(lowered(out.text), kAhead);
       return out;
     }
     return std::nullopt;

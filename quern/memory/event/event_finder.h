@@ -18,8 +18,7 @@ namespace quern::memory {
 struct EventSource {
   const TurnTable& table;
   const std::vector<std::string>& speakers;
-  size_t rows;       // the first so many: later ones are ahead of the clock
-  LocalSeconds now;  // on the asker's wall
+  size_t rows;  // the first so many: later ones are ahead of the clock
   std::function<std::vector<recall::ScoredDocument>(std::string_view query, size_t k)> top;
   std::function<uint64_t(std::string_view word)> turns_with;
   std::function<std::string(uint32_t row)> text;
@@ -29,6 +28,7 @@ struct EventFound {
   uint32_t row = 0;
   std::string text;
   std::optional<TimeRange> announced = {};  // LocalSeconds: when it was to be, after the turn
+  bool ahead = false;                       // the turn announces it without a date
 };
 
 // name: as the question has it ("I got the dog"); speaker: whose event it is, where that is known.

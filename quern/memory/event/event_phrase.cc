@@ -23,10 +23,15 @@ constexpr std::string_view kFamily[] = {"mum",    "mom",    "mummy",   "mother",
                                         "auntie", "uncle",  "sis",     "bro",    "folks"};
 // Of every day, and so of no day: "after work".
 constexpr std::string_view kHabits[] = {
-    "work",   "school",  "lunch",   "dinner", "breakfast", "bed",   "bedtime", "dark",    "tea",     "supper",
-    "sunset", "sunrise", "dawn",    "dusk",   "hours",     "long",  "all",     "that",    "this",    "then",
-    "now",    "it",      "them",    "him",    "hand",      "even",  "anyone",  "anybody", "someone", "last",
-    "next",   "one",     "another", "other",  "each",      "every", "any",     "some",    "using",   "being"};
+    "work",   "school",  "lunch",   "dinner",   "breakfast", "bed",     "bedtime", "dark",    "tea",     "supper",
+    "sunset", "sunrise", "dawn",    "dusk",     "hours",     "long",    "all",     "that",    "this",    "then",
+    "now",    "it",      "them",    "him",      "hand",      "even",    "anyone",  "anybody", "someone", "last",
+    "next",   "one",     "another", "other",    "each",      "every",   "any",     "some",    "using",   "being",
+    "going",  "eating",  "waking",  "sleeping", "possible",  "schedule"};
+// "the difference between the cat and the dog"
+constexpr std::string_view kBetweenThings[] = {"difference", "fight",  "argument",     "relationship",
+                                               "choose",     "choice", "conversation", "deal",
+                                               "distance",   "match",  "link",         "trouble"};
 // "look after the dog", "named after my aunt": no time.
 constexpr std::string_view kVerbsOfAfter[] = {
     "look",  "looks",  "looked",  "looking", "named",   "called",   "take",  "takes", "took",
@@ -92,9 +97,12 @@ class EventReader {
     if (said(i, "until") || said(i, "till") || said(i, "til")) return take(EventSide::until, 1);
     if (said(i, "by") && said(i + 1, "the") && said(i + 2, "time")) return take(EventSide::until, 3);
     if (said(i, "as") && said(i + 1, "soon") && said(i + 2, "as")) return take(EventSide::after, 3);
-    if (said(i, "once") && !said(i + 1, "a") && !said(i + 1, "an") && (i == 0 || !said(i - 1, "at")))
+    if (said(i, "once") && (i == 0 || !said(i - 1, "at")) && !said(i + 1, "a") && !said(i + 1, "an") &&
+        (among(word(i + 1), kDeterminers) || subject(i + 1)))
       return take(EventSide::after, 1);
-    if (said(i, "following") && i > 0) return take(EventSide::after, 1);
+    if (said(i, "following") && i > 0 && !subject(i - 1) && !among(word(i - 1), kAuxiliaries) &&
+        !said(i - 1, "still"))
+      return take(EventSide::after, 1);
     return 0;
   }
 
@@ -105,11 +113,14 @@ class EventReader {
     if (among(w, kDeterminers)) {
       if (i + 1 >= n_ || punctuated(i + 1) || read(i + 1)) return false;
       return !among(word(i + 1), kIntroducing) && t_[i + 1].lex != Lex::unit && t_[i + 1].lex != Lex::session &&
-             t_[i + 1].lex != Lex::response && t_[i + 1].word != Word::one && !marker_here(i + 1) &&
+             t_[i + 1].lex != Lex::response && t_[i + 1].word != Word::one && t_[i + 1].word != Word::begin &&
+             t_[i + 1].word != Word::end && !said(i + 1, "start") && !marker_here(i + 1) &&
              !((w == "that" || w == "this") && (among(word(i + 1), kAsking) || among(word(i + 1), kAuxiliaries)));
     }
-    if (subject(i)) return i + 1 < n_ && !punctuated(i + 1) && !marker_here(i + 1);
-    if (w.size() >= 5 && w.ends_with("ing")) return !among(w, kNoGerunds);
+    if (subject(i))  // "before I forget"
+      return i + 1 < n_ && !punctuated(i + 1) && !marker_here(i + 1) && !said(i + 1, "forget") &&
+             !said(i + 1, "ask") && !said(i + 1, "go");
+    if (w.size() >= 5 && w.ends_with("ing")) return !among(w, kNoGerunds) && !among(w, kHabits);
     return t_[i].lex == Lex::other && t_[i].word == Word::none && w.size() > 2 && !among(w, kHabits) &&
            !among(w, kAsking) && !among(w, kAuxiliaries) && !among(w, kIntroducing) && !recall::is_stopword(w);
   }
@@ -138,7 +149,7 @@ class EventReader {
   EventName name(size_t from, size_t to) const { return {t_[from].begin, t_[to - 1].end}; }
 
   size_t between(size_t i, EventPhrase& out) const {
-    if (!said(i, "between") || !begins_name(i + 1)) return 0;
+    if (!said(i, "between") || (i > 0 && among(word(i - 1), kBetweenThings)) || !begins_name(i + 1)) return 0;
     const bool leads = clause_begins(i);
     const size_t first = name_end(i + 1, leads, true);
     if (!said(first, "and") || first + 1 >= n_) return 0;

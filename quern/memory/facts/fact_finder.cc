@@ -206,8 +206,9 @@ int64_t choose_statement(const FactQuestion& question, const std::vector<FactSta
   const auto n = static_cast<int64_t>(statements.size());
   switch (question.time) {
     case FactTime::now:
-    case FactTime::when:
       return n - 1;
+    case FactTime::when:  // of what it is now; of a thing that is named, when it came up
+      return question.field || n == 0 ? n - 1 : 0;
     case FactTime::first:
       return n > 0 ? 0 : -1;
     case FactTime::before:

@@ -15,6 +15,10 @@ constexpr W kOfTalk[] = {"say",      "said",    "says",    "tell",      "told", 
                          "happened", "happen",  "come up", "came up",   "hear"};
 constexpr W kNow[] = {"now",   "these days", "at the moment", "currently", "current",  "nowadays",
                       "today", "at present", "still",         "right now", "any more", "anymore"};
+constexpr W kStates[] = {"live",    "living",  "lived",   "work for",  "working for", "working at", "employed",
+                         "have",    "own",     "drive",   "driving",   "study",       "studying",   "dating",
+                         "married", "partner", "prefer",  "favourite", "favorite",    "allergic",   "job",
+                         "number",  "address", "studied", "learning",  "my diet"};
 constexpr W kBefore[] = {"before", "previous", "previously", "old", "used to", "former", "formerly", "last one"};
 constexpr W kFirst[] = {"at first", "originally", "first", "in the beginning", "to begin with", "very first"};
 constexpr W kRelatives[] = {"sister",  "brother", "mum",  "mom",   "mother",   "dad",      "father",  "grandad",
@@ -59,7 +63,7 @@ std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid ti
   for (const W r : kRelatives)
     if (has_phrase(q, r) || has_phrase(q, std::string(r) + "s")) out.relative = r;
   if (!out.speaker && out.relative.empty()) return std::nullopt;
-  if (has_any_phrase(q, kOfTalk) && !begins(q, {"when did i tell"})) return std::nullopt;
+  if (has_any_phrase(q, kOfTalk)) return std::nullopt;
   const bool present =
       begins(q, {"where do ",  "where does ", "where am ", "where is ", "where's ", "who do ",    "who does ",
                  "who is ",    "who's ",      "what's ",   "what is ",  "what am ", "which ",     "what do ",
@@ -69,18 +73,25 @@ std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid ti
        (has_phrase(q, "do") || has_phrase(q, "does") || has_phrase(q, "am") || has_phrase(q, "is")));
   const bool past = has_phrase(q, "was") || has_phrase(q, "were") || has_phrase(q, "did") || has_phrase(q, "had") ||
                     has_phrase(q, "used to");
-  if (begins(q, {"when did ", "since when ", "how long "}))
+  const bool of_now = has_any_phrase(q, kNow), timed = time == TimeSaid::yes;
+  const bool of_a_state =
+      begins(q, {"what was ", "what were ", "who was ", "where was ", "how many "}) || has_any_phrase(q, kStates);
+  if (begins(q, {"since when ", "how long have ", "how long has "}) || (q.starts_with("when did ") && of_now))
     out.time = FactTime::when;
-  else if (has_any_phrase(q, kFirst))
-    out.time = FactTime::first;
-  else if (has_any_phrase(q, kBefore) && (past || has_any_phrase(q, std::span(kBefore).subspan(1, 3))))
-    out.time = FactTime::before;
-  else if (past && time == TimeSaid::yes)
+  else if (past && timed && of_a_state)
     out.time = FactTime::at;
-  else if (!past && (present || has_any_phrase(q, kNow)))
+  else if (timed && past)
+    return std::nullopt;
+  else if (has_any_phrase(q, kFirst) && of_a_state)
+    out.time = FactTime::first;
+  else if (!has_phrase(q, "how old") &&
+           ((has_any_phrase(q, kBefore) && past) || has_any_phrase(q, std::span(kBefore).subspan(1, 3))))
+    out.time = FactTime::before;
+  else if (!past && (present || of_now))
     out.time = FactTime::now;
   else
     return std::nullopt;
+  if ((has_phrase(q, "called") || has_phrase(q, "name")) && !of_now && out.time == FactTime::now) return std::nullopt;
   out.counts = q.find("how many") != q.npos;
   out.dates = begins(q, {"when is ", "when's ", "when do ", "when does ", "what day ", "what time ", "what date "}) ||
               q.find("what date") != q.npos || q.find("what time") != q.npos || q.find("what day") != q.npos;
@@ -96,8 +107,7 @@ std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid ti
     if (std::find(std::begin(kIdle), std::end(kIdle), w) == std::end(kIdle)) out.words.push_back(std::move(w));
   });
   if (!out.field && out.words.empty()) return std::nullopt;
-  if (!out.field && !out.counts && !out.dates && out.time != FactTime::now && out.time != FactTime::when)
-    return std::nullopt;
+  if (!out.field && !out.counts && !out.dates && out.time != FactTime::when && !of_now) return std::nullopt;
   return out;
 }
 

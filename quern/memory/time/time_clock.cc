@@ -124,6 +124,11 @@ size_t TimeParser::clock_span(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
 }
 
 // at 3 pm, around 15:30, after 5 pm, before noon, between 2 and 4 pm, from 2 pm to 4 pm, from 6 pm on
+bool TimeParser::names_day(size_t i) const {
+  return is(i, Lex::date) || is(i, Lex::month) || is(i, Lex::year) || is(i, Lex::weekday) || is(i, Lex::day_word) ||
+         is(i, Lex::number) || is(i, Lex::ordinal);
+}
+
 size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed) const {
   size_t j = i;
   guessed = false;
@@ -138,7 +143,7 @@ size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
   const bool around =
       is(j, Word::around) || said(j, "towards") || said(j, "toward") || said(j, "near") || said(j, "circa");
   const bool at = is(j, Word::at);
-  const bool bare = is(j, Lex::clock) && j > 0 && !t_[j].starts;  // "on 4 March 17:00"
+  const bool bare = is(j, Lex::clock) && j > 0 && !t_[j].starts && names_day(j - 1);  // "on 4 March 17:00"
   if (!after && !before && !around && !at && !bare) return 0;
   if (!bare) j += phrase(j, "later than") || phrase(j, "earlier than") || phrase(j, "prior to") ? 2 : 1;
   const bool about = at && is(j, Word::around);

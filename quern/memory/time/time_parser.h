@@ -141,6 +141,7 @@ class TimeParser {
   bool counts_nothing(size_t i) const;
   int32_t waking(const ClockPoint& p) const;
   size_t clock_span(size_t i, int32_t& lo, int32_t& hi, bool& guessed) const;
+  bool names_day(size_t i) const;
   size_t clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed) const;
   TimeConstraint from_period(const Period& p) const;
 

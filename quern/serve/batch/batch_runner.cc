@@ -253,7 +253,7 @@ void BatchRunner::finish(Batch& b, const char* status) {
   b.lines.clear();
 }
 
-void BatchRunner::run_line(const Shared& b, LineStart start, std::unique_lock<std::mutex>& lock) {
+bool BatchRunner::run_line(const Shared& b, LineStart start, std::unique_lock<std::mutex>& lock) {
   const size_t line = b->take_line();
   const BatchLine request = b->lines[line];
   HttpRequest r;
@@ -270,12 +270,13 @@ void BatchRunner::run_line(const Shared& b, LineStart start, std::unique_lock<st
   }
   lock.lock();
   b->exchanges.erase(&e), --b->running;
-  if (e.gone()) return;  // cancelled: it is run again, if at all
+  if (e.gone()) return true;  // cancelled: it is run again, if at all
   const int status = e.status() == 0 ? 500 : e.status();
-  if (status == 429) return b->again.push_back(line);
+  if (status == 429) return b->again.push_back(line), false;
   append(*b, status == 200 ? kResults : kErrors,
          result_line(request, status, e.id, trouble.empty() ? e.body() : trouble));
   count(*b, status == 200 ? "completed" : "failed");
+  return true;
 }
 
 void BatchRunner::work(const std::stop_token& stop, int worker) {
@@ -297,8 +298,10 @@ void BatchRunner::work(const std::stop_token& stop, int worker) {
         continue;
       }
       if (b->cancelled || stopping_ || !b->has_line()) continue;
-      run_line(b, first ? LineStart::in_turn : LineStart::when_free, lock);
-      if (first) turn_.took(from, Turn::Clock::now());
+      if (!run_line(b, first ? LineStart::in_turn : LineStart::when_free, lock))
+        changed_.wait_for(lock, stop, kPause, [] { return false; });
+      else if (first)
+        turn_.took(from, Turn::Clock::now());
     } catch (const std::exception& e) {  // the disk, or memory: tried again
       fmt::print(stderr, "batches: {}\n", e.what());
       if (!lock.owns_lock()) lock.lock();

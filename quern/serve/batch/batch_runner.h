@@ -62,7 +62,8 @@ class BatchRunner {
   void work(const std::stop_token& stop, int worker);
   Shared next_batch();   // that has something to do; under the lock
   void begin(Batch& b);  // reads the input; under the lock
-  void run_line(const Shared& b, LineStart start, std::unique_lock<std::mutex>& lock);
+  // False: a full server refused it, and it is to be tried again.
+  bool run_line(const Shared& b, LineStart start, std::unique_lock<std::mutex>& lock);
   void settle(Batch& b);                      // when nothing of it runs any more
   void finish(Batch& b, const char* status);  // its files
   void set_status(Batch& b, const char* status) const;

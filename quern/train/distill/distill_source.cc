@@ -1,11 +1,14 @@
 #include "quern/train/distill/distill_source.h"
 
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "quern/base/error.h"
+#include "quern/base/mmap.h"
 #include "quern/models/checkpoint.h"
 #include "quern/train/distill/distill_loss.h"
+#include "quern/train/trainer/export.h"
 
 namespace quern::train {
 namespace {
@@ -24,6 +27,11 @@ std::unique_ptr<Teacher> load_teacher(const SourceRequest& r, const nn::Registry
   else
     o.scheme = kernels::QuantFormat(kernels::parse_format(format, "distill.format"));
   out->model = models::load_model(registry, r.recipe.base / out->settings.teacher, o);
+  const std::filesystem::path own = tokenizer_source(r.recipe) / "tokenizer.json",
+                              theirs = r.recipe.base / out->settings.teacher / "tokenizer.json";
+  if (std::filesystem::exists(own) && std::filesystem::exists(theirs) && read_file(own) != read_file(theirs))
+    fail("distill.teacher: {} is another tokenizer than {}: a teacher and its student need the same one",
+         theirs.string(), own.string());
   if (out->model->vocab_size() != r.model.vocab_size())
     fail("distill.teacher {}: has {} tokens, the model that learns {}: both need the same tokenizer",
          out->settings.teacher, out->model->vocab_size(), r.model.vocab_size());
