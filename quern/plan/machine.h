@@ -59,5 +59,9 @@ struct Machine {
 };
 
 Machine read_machine(const std::filesystem::path& file);  // throws Error naming file and field
+// Every value that is not its default. What stood in the file is replaced, comments too.
+void write_machine(const std::filesystem::path& file, const Machine& m);
+// The same node with another number of devices: what the devices have together stays.
+void divide_node(Machine& m, int64_t devices);
 
 }  // namespace quern::plan

@@ -1,7 +1,9 @@
 // Arithmetic of plans against the figures that the published reports give, and against closed forms.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "quern/base/test_message.h"
@@ -64,6 +66,25 @@ TEST(PlanCost, BucketsReachTheBandwidth) {
   const double size = bucket_bytes(m), seconds = 50e-6 + size / 10e9;
   EXPECT_NEAR(size / seconds, 0.95 * 10e9, 1e3);
   EXPECT_EQ(bucket_bytes(one_device()), 0);
+}
+
+TEST(PlanMachine, WhatIsWrittenIsRead) {
+  Machine m = one_device();
+  m.name = "a \"quoted\" name", m.nodes = 2, m.network_gbs = 0.0125, m.network_us = 4000, m.storage_iops = 1e5;
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / fmt::format("quern-machine-{}.toml", ::getpid());
+  write_machine(file, m);
+  EXPECT_EQ(write_value(read_machine(file)), write_value(m));
+  std::filesystem::remove(file);
+}
+
+TEST(PlanMachine, ANodeDividedKeepsWhatItHas) {
+  Machine m = one_device();
+  const double memory = m.memory_gib, tflops = m.product_tflops;
+  divide_node(m, 4);
+  EXPECT_EQ(m.devices, 4);
+  EXPECT_DOUBLE_EQ(4 * m.memory_gib, memory);
+  EXPECT_DOUBLE_EQ(4 * m.product_tflops, tflops);
 }
 
 TEST(PlanCost, MemoryFallsWithRanksWhereStateIsSharded) {

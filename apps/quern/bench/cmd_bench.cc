@@ -1,5 +1,6 @@
-// quern bench host|kernels|products|mixers|model|batch|speculative|prefix|test-time|draft|train|tree-attention
+// quern bench host|comm|kernels|products|mixers|model|batch|speculative|prefix|test-time|draft|train|tree-attention
 //   host:           what this machine is and can do (bandwidth roofline, register-only compute peaks, thread wake-up latency)
+//   comm:           collectives between ranks over sizes: latency, bandwidth, overlap with computation
 //   kernels:        every kernel's bench case, each result with its ratio to the peak measured next to it
 //   products:       matrix products as chosen for this machine, beside every other kind of instructions it has
 //   model:          prefill and decode speed of a whole model, against the bf16 peak and the read bandwidth
@@ -13,6 +14,7 @@
 //                   modeled up to 1 024 ranks
 //   mixers:         one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run; --decode: a token
 //                   after a long context, softmax and memories of fixed size; --crossing: where they cost the same
+#include "apps/quern/bench/bench_comm.h"
 #include "apps/quern/bench/bench_mixers.h"
 #include "apps/quern/bench/bench_model.h"
 #include "apps/quern/bench/bench_products.h"
@@ -96,6 +98,8 @@ struct BenchFlags {
   ModelBenchOptions model;
   TrainBenchOptions train;
   TreeBenchOptions tree;
+  CommBenchOptions comm;
+  std::vector<std::string> ranks;
   std::optional<int64_t> prompt;
   int64_t rank = 16;
   std::string draft;
@@ -147,8 +151,15 @@ void declare(Args& a, BenchFlags& f) {
       .flag("--micro-batch N", f.train.rows, "train: sequences per micro-batch")
       .alias("--rows")
       .flag("--length N", f.train.length, "train: sequence length in tokens")
-      .flag("--ranks N", f.tree.ranks,
-            "tree-attention: number of ranks, as threads of this process; under mpirun, its processes are the ranks")
+      .flag("--ranks N", f.ranks,
+            "comm, tree-attention: number of ranks, as threads of this process; under mpirun, its processes are the "
+            "ranks; repeatable with comm [2; 8 for tree-attention]")
+      .flag("--operation NAME", f.comm.operations,
+            "comm: all-reduce, butterfly, reduce-scatter, all-gather, broadcast, all-to-all, message or shift; "
+            "repeatable [all of them]")
+      .flag("--max-mib MIB", f.comm.max_mib, "comm: largest size; a rank needs three times as much memory")
+      .flag("--machine FILE", f.comm.machine,
+            "comm: add what ranks have of each other to this file of quern bench host, for quern plan")
       .flag("--keys N", f.tree.tokens, "tree-attention: number of keys in the KV caches of all ranks")
       .flag("--heads N", f.tree.heads, "tree-attention: number of query heads")
       .flag("--kv-heads N", f.tree.kv_heads, "tree-attention: number of key-value heads")
@@ -158,6 +169,7 @@ void declare(Args& a, BenchFlags& f) {
       .note(
           "BENCHMARK is one of\n"
           "  host            memory bandwidth, compute peaks and thread wake-up latency of this machine\n"
+          "  comm            collectives between ranks over sizes: latency, bandwidth, overlap with computation\n"
           "  kernels         every kernel, with its ratio to the measured peak\n"
           "  products        matrix products as chosen for this machine, against every other kind it has\n"
           "  mixers          one layer of MHA, CCGQA and CCA: prefill and backward; --decode and --crossing: OVQ\n"
@@ -201,7 +213,7 @@ int bench_of_model(BenchFlags& f) {
   if (f.what == "test-time") return bench_think(f.model, f.plan);
   if (f.what == "prefix") return bench_prefix(f.model);
   throw UsageError(fmt::format(
-      "quern bench: unknown benchmark '{}', expected host, kernels, products, mixers, model, batch, adapters, "
+      "quern bench: unknown benchmark '{}', expected host, comm, kernels, products, mixers, model, batch, adapters, "
       "speculative, prefix, "
       "test-time, draft, train or tree-attention",
       f.what));
@@ -215,11 +227,15 @@ int cmd_bench(Words args) {
   declare(a, f);
   if (!a.parse(args)) return 0;
   if (f.reps < 1) throw UsageError(fmt::format("quern bench: --reps {}: expected 1 or more", f.reps));
-  f.mixers.json = f.decode.json = f.model.json = f.train.json = f.tree.json = f.json;
+  f.mixers.json = f.decode.json = f.model.json = f.train.json = f.tree.json = f.comm.json = f.json;
   for (const auto& [old, name] : kOldNames)
     if (f.what == old) f.what = name;
   if (!f.model.dir.empty()) f.model.dir = model_folder(f.model.dir);
   if (f.what == "host") return bench_host(f.reps, f.json);
+  if (f.what == "comm") {
+    f.comm.ranks = whole_numbers(f.ranks, "--ranks", {}, 1024), f.comm.reps = std::min<int64_t>(f.reps, 7);
+    return bench_comm(f.comm);
+  }
   if (f.what == "kernels") {
     f.options.reps = static_cast<int>(f.reps);
     return bench_kernels(std::move(f.options), f.json);
@@ -231,7 +247,9 @@ int cmd_bench(Words args) {
     return bench_train(f.train);
   }
   if (f.what == "tree-attention") {
-    f.tree.reps = f.reps;
+    const std::vector<int64_t> ranks = whole_numbers(f.ranks, "--ranks", {f.tree.ranks});
+    if (ranks.size() > 1) throw UsageError("quern bench tree-attention: takes one --ranks");
+    f.tree.reps = f.reps, f.tree.ranks = ranks.front();
     return bench_tree(f.tree);
   }
   return bench_of_model(f);

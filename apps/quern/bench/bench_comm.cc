@@ -1,0 +1,252 @@
+// quern bench comm: measures on every rank, reports on the first. What the ranks of a node and the nodes give to a
+// training run goes into a machine file.
+#include "apps/quern/bench/bench_comm.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "apps/quern/bench/machine_file.h"
+#include "apps/quern/cli/args.h"
+#include "quern/comm/in_process.h"
+#include "quern/comm/mpi.h"
+#include "quern/host/host.h"
+#include "quern/measure/collectives.h"
+
+namespace quern::cli {
+namespace {
+
+using measure::Collective;
+using measure::CollectiveCurve;
+using measure::CollectiveOptions;
+using measure::Overlap;
+
+struct Measured {
+  int ranks = 0;
+  std::vector<CollectiveCurve> curves;
+  std::vector<Overlap> overlaps;
+
+  const CollectiveCurve* of(Collective c) const {
+    for (const CollectiveCurve& curve : curves)
+      if (curve.what == c) return &curve;
+    return nullptr;
+  }
+  // Bandwidth of a rank while all send at once, as a share of a lone message's; 0: not measured.
+  double contention() const {
+    const CollectiveCurve *alone = of(Collective::message), *together = of(Collective::shift);
+    return alone && together ? together->bus_gbs() / alone->bus_gbs() : 0;
+  }
+  // Elements of a bucket of gradients that saturates its reduction; 0: not measured.
+  int64_t bucket() const {
+    const CollectiveCurve* c = of(Collective::reduce_scatter);
+    if (!c) c = of(Collective::all_reduce);
+    return c ? static_cast<int64_t>(c->fit.saturation_bytes() / 4) : 0;
+  }
+};
+
+std::vector<Collective> wanted(const CommBenchOptions& o) {
+  std::vector<Collective> all;
+  for (const std::string& name : o.operations) all.push_back(measure::parse_collective(name));
+  if (all.empty()) all.assign(std::begin(measure::kCollectives), std::end(measure::kCollectives));
+  return all;
+}
+
+CollectiveOptions sweep(const CommBenchOptions& o, const comm::Communicator& c) {
+  CollectiveOptions s{.max_bytes = o.max_mib << 20, .reps = o.reps};
+  if (c.rank() == 0)
+    s.done = [](const CollectiveCurve& curve) {
+      fmt::print(stderr, "{} ranks, {}: {:.1f} us, {:.3g} GB/s\n", curve.ranks, measure::collective_name(curve.what),
+                 curve.fit.link.latency_s * 1e6, curve.bus_gbs());
+    };
+  return s;
+}
+
+Measured measured(comm::Communicator& c, const CommBenchOptions& o) {
+  Measured m{.ranks = c.size(), .curves = {}, .overlaps = {}};
+  constexpr int64_t kOverlapBytes = int64_t{16} << 20;  // a bucket of gradients
+  for (const Collective what : wanted(o)) m.curves.push_back(time_collective(c, what, sweep(o, c)));
+  for (const Collective what : wanted(o))
+    if (what == Collective::reduce_scatter || what == Collective::all_gather || what == Collective::all_to_all)
+      m.overlaps.push_back(measure_overlap(c, what, std::min(o.max_mib << 20, kOverlapBytes), o.reps));
+  return m;
+}
+
+// Ranks by the name of their host.
+std::map<std::string, std::vector<int>> hosts_of(comm::Communicator& c) {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  std::map<std::string, std::vector<int>> hosts;
+  const std::vector<std::string> names = c.all_gather_text(name);
+  for (int r = 0; r < c.size(); ++r) hosts[names[static_cast<size_t>(r)]].push_back(r);
+  return hosts;
+}
+
+// What a plan reads, from all-reduce: that of all ranks where they are all on one host or on a host each; else among the ranks of every host at once, then among those of equal place in every
+// host at once, so that each has the share of the network that is left to it.
+void measure_machine(comm::Communicator& c, const CommBenchOptions& o, const CollectiveCurve& of_all) {
+  const auto hosts = hosts_of(c);
+  const size_t devices = hosts.begin()->second.size();
+  int node = 0, place = 0, at = 0;
+  for (const auto& [name, ranks] : hosts) {
+    if (ranks.size() != devices)
+      fail("--machine: {} has {} ranks and {} has {}: start as many on every host", hosts.begin()->first, devices,
+           name, ranks.size());
+    const auto mine = std::find(ranks.begin(), ranks.end(), c.rank());
+    if (mine != ranks.end()) node = at, place = static_cast<int>(mine - ranks.begin());
+    ++at;
+  }
+  CollectiveCurve link, network;
+  if (!of_all.times.empty() && (hosts.size() == 1 || devices == 1)) {
+    (hosts.size() == 1 ? link : network) = of_all;
+  } else {
+    const CollectiveOptions s{.max_bytes = o.max_mib << 20, .reps = o.reps};
+    link = time_collective(*c.split(node, c.rank()), Collective::all_reduce, s);
+    network = time_collective(*c.split(place, c.rank()), Collective::all_reduce, s);
+  }
+  if (c.rank() != 0) return;
+  plan::Machine m = read_own_machine(o.machine);
+  m.nodes = static_cast<int64_t>(hosts.size());
+  plan::divide_node(m, static_cast<int64_t>(devices));
+  m.link_gbs = m.link_us = m.network_gbs = m.network_us = 0;
+  if (!link.times.empty()) m.link_gbs = link.bus_gbs(), m.link_us = 1e6 * link.fit.link.latency_s;
+  if (!network.times.empty()) m.network_gbs = network.bus_gbs(), m.network_us = 1e6 * network.fit.link.latency_s;
+  plan::write_machine(o.machine, m);
+}
+
+Json to_json(const CollectiveCurve& c) {
+  Json j = Json::object(), points = Json::array();
+  j.set("latency_us", 1e6 * c.fit.link.latency_s), j.set("algbw_gbs", 1e-9 * c.fit.link.bytes_per_s);
+  j.set("busbw_gbs", c.bus_gbs()), j.set("deviation", c.fit.deviation);
+  j.set("saturation_bytes", c.fit.saturation_bytes()), j.set("saturated_from_bytes", c.saturated_from());
+  for (const measure::TransferTime& t : c.times) {
+    Json p = Json::object();
+    p.set("bytes", static_cast<int64_t>(t.bytes)), p.set("seconds", t.seconds);
+    p.set("algbw_gbs", t.bytes / t.seconds * 1e-9), p.set("busbw_gbs", c.bus_gbs(t));
+    points.push(std::move(p));
+  }
+  j.set("points", std::move(points));
+  return j;
+}
+
+Json to_json(const Measured& m) {
+  Json j = Json::object(), operations = Json::object(), overlaps = Json::object();
+  j.set("ranks", m.ranks);
+  for (const CollectiveCurve& c : m.curves) operations.set(measure::collective_name(c.what), to_json(c));
+  for (const Overlap& o : m.overlaps) {
+    Json one = Json::object();
+    one.set("bytes", o.bytes), one.set("transfer_s", o.transfer_s), one.set("compute_s", o.compute_s);
+    one.set("both_s", o.both_s), one.set("both_over_longer", o.ratio()), one.set("hidden", o.hidden());
+    overlaps.set(measure::collective_name(o.what), std::move(one));
+  }
+  j.set("operations", std::move(operations)), j.set("overlap", std::move(overlaps));
+  if (m.contention() > 0) j.set("all_sending_over_one", m.contention());
+  if (m.bucket() > 0) j.set("bucket_elements", m.bucket());
+  return j;
+}
+
+std::string size_text(double bytes) {
+  for (const auto& [size, unit] : {std::pair{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024.0, "KiB"}})
+    if (const double n = bytes / size; n >= 1)
+      return fmt::format("{:.{}f} {}", n, n < 10 && n != std::floor(n) ? 1 : 0, unit);
+  return fmt::format("{:.0f} B", bytes);
+}
+
+std::string time_text(double s) {
+  if (s < 1e-3) return fmt::format("{:.1f} us", s * 1e6);
+  return s < 1 ? fmt::format("{:.2f} ms", s * 1e3) : fmt::format("{:.2f} s", s);
+}
+
+// Every second size and the last; --json has all.
+void print_sizes(const Measured& m, const std::string& title,
+                 const std::function<std::string(const CollectiveCurve&, const measure::TransferTime&)>& cell) {
+  fmt::print("{}\n{:>10}", title, "size");
+  for (const CollectiveCurve& c : m.curves) fmt::print("{:>15}", measure::collective_name(c.what));
+  fmt::print("\n");
+  const size_t sizes = m.curves[0].times.size();
+  for (size_t i = 0; i < sizes; i += i + 2 == sizes ? 1 : 2) {
+    fmt::print("{:>10}", size_text(m.curves[0].times[i].bytes));
+    for (const CollectiveCurve& c : m.curves) fmt::print("{:>15}", cell(c, c.times[i]));
+    fmt::print("\n");
+  }
+  fmt::print("\n");
+}
+
+void print(const Measured& m) {
+  if (m.ranks == 1) return fmt::print("1 rank: nothing to send\n");
+  print_sizes(m, fmt::format("{} ranks: time of a call", m.ranks),
+              [](const CollectiveCurve&, const measure::TransferTime& t) { return time_text(t.seconds); });
+  print_sizes(m, "bus bandwidth, GB/s: what a rank must send at least, a second",
+              [](const CollectiveCurve& c, const measure::TransferTime& t) {
+                return fmt::format("{:.{}f}", c.bus_gbs(t), c.bus_gbs(t) < 10 ? 3 : 1);
+              });
+  fmt::print("fitted: time = latency + size / bandwidth\n{:<16}{:>12}{:>14}{:>14}{:>14}{:>12}\n", "", "latency",
+             "algbw, GB/s", "busbw, GB/s", "95 % from", "deviation");
+  for (const CollectiveCurve& c : m.curves)
+    fmt::print("{:<16}{:>12}{:>14.4g}{:>14.4g}{:>14}{:>10.0f} %\n", measure::collective_name(c.what),
+               time_text(c.fit.link.latency_s), c.fit.link.bytes_per_s * 1e-9, c.bus_gbs(),
+               size_text(c.fit.saturation_bytes()), 100 * c.fit.deviation);
+  if (!m.overlaps.empty())
+    fmt::print("\noverlap with compute {:<8}{:>12}{:>12}{:>12}{:>20}{:>9}\n", "", "transfer", "compute", "both",
+               "both / the longer", "hidden");
+  for (const Overlap& o : m.overlaps)
+    fmt::print("{:<28}{:>12}{:>12}{:>12}{:>20.2f}{:>7.0f} %\n",
+               fmt::format("{} {}", measure::collective_name(o.what), size_text(o.bytes)), time_text(o.transfer_s),
+               time_text(o.compute_s), time_text(o.both_s), o.ratio(), 100 * o.hidden());
+  fmt::print("\n");
+  if (m.contention() > 0)
+    fmt::print("all ranks sending at once: {:.2f} of a lone message's bandwidth each\n", m.contention());
+  if (m.bucket() > 0)
+    fmt::print("buckets of gradients that reach 95 % of the bandwidth: parallel.bucket = {}\n", m.bucket());
+}
+
+void run(comm::Communicator& world, const CommBenchOptions& o) {
+  if (world.rank() == 0 && !o.machine.empty()) read_own_machine(o.machine);  // before anything takes time
+  std::vector<int64_t> counts = o.ranks;
+  if (counts.empty()) counts = {world.size()};
+  Json list = Json::array();
+  CollectiveCurve of_all;
+  const size_t hosts = hosts_of(world).size();
+  if (world.rank() == 0 && !o.json)
+    fmt::print("{}, {}\n\n", host::host_info().cpu,
+               comm::under_mpi() ? fmt::format("MPI processes on {} host{}", hosts, hosts > 1 ? "s" : "")
+                                 : "threads of one process");
+  for (const int64_t n : counts) {
+    if (n > world.size()) fail("--ranks {}: mpirun started {}", n, world.size());
+    const std::unique_ptr<comm::Communicator> some = world.split(world.rank() < n ? 0 : -1, world.rank());
+    if (some) {
+      const Measured m = measured(*some, o);
+      if (const CollectiveCurve* reduce = m.of(Collective::all_reduce); reduce && n == world.size()) of_all = *reduce;
+      if (world.rank() == 0) o.json ? list.push(to_json(m)) : print(m);
+    }
+    world.barrier();
+  }
+  if (!o.machine.empty()) measure_machine(world, o, of_all);
+  if (world.rank() != 0 || !o.json) return;
+  Json all = Json::object();
+  all.set("cpu", host::host_info().cpu), all.set("hosts", static_cast<int64_t>(hosts));
+  all.set("kind", comm::under_mpi() ? "MPI processes" : "threads of one process");
+  all.set("ranks", std::move(list));
+  fmt::print("{}\n", all.dump(2));
+}
+
+}  // namespace
+
+int bench_comm(const CommBenchOptions& o) {
+  if (o.max_mib < 1 || o.max_mib > 1024)
+    throw UsageError(fmt::format("quern bench comm: --max-mib {}: expected 1 to 1024", o.max_mib));
+  wanted(o);  // refuses names it does not know before anything starts
+  const auto work = [&](comm::Communicator& c) { run(c, o); };
+  if (comm::under_mpi()) {
+    comm::run_mpi(work);
+    return 0;
+  }
+  CommBenchOptions all = o;
+  if (all.ranks.empty()) all.ranks = {2};
+  comm::run_ranks(static_cast<int>(*std::max_element(all.ranks.begin(), all.ranks.end())),
+                  [&](comm::Communicator& c) { run(c, all); });
+  return 0;
+}
+
+}  // namespace quern::cli
