@@ -14,6 +14,7 @@
 #include "quern/comm/mpi.h"
 #include "quern/host/host.h"
 #include "quern/measure/collectives.h"
+#include "quern/measure/units.h"
 
 namespace quern::cli {
 namespace {
@@ -146,18 +147,6 @@ Json to_json(const Measured& m) {
   return j;
 }
 
-std::string size_text(double bytes) {
-  for (const auto& [size, unit] : {std::pair{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024.0, "KiB"}})
-    if (const double n = bytes / size; n >= 1)
-      return fmt::format("{:.{}f} {}", n, n < 10 && n != std::floor(n) ? 1 : 0, unit);
-  return fmt::format("{:.0f} B", bytes);
-}
-
-std::string time_text(double s) {
-  if (s < 1e-3) return fmt::format("{:.1f} us", s * 1e6);
-  return s < 1 ? fmt::format("{:.2f} ms", s * 1e3) : fmt::format("{:.2f} s", s);
-}
-
 // Every second size and the last; --json has all.
 void print_sizes(const Measured& m, const std::string& title,
                  const std::function<std::string(const CollectiveCurve&, const measure::TransferTime&)>& cell) {
@@ -166,7 +155,7 @@ void print_sizes(const Measured& m, const std::string& title,
   fmt::print("\n");
   const size_t sizes = m.curves[0].times.size();
   for (size_t i = 0; i < sizes; i += i + 2 == sizes ? 1 : 2) {
-    fmt::print("{:>10}", size_text(m.curves[0].times[i].bytes));
+    fmt::print("{:>10}", measure::size_text(m.curves[0].times[i].bytes));
     for (const CollectiveCurve& c : m.curves) fmt::print("{:>15}", cell(c, c.times[i]));
     fmt::print("\n");
   }
@@ -176,7 +165,7 @@ void print_sizes(const Measured& m, const std::string& title,
 void print(const Measured& m) {
   if (m.ranks == 1) return fmt::print("1 rank: nothing to send\n");
   print_sizes(m, fmt::format("{} ranks: time of a call", m.ranks),
-              [](const CollectiveCurve&, const measure::TransferTime& t) { return time_text(t.seconds); });
+              [](const CollectiveCurve&, const measure::TransferTime& t) { return measure::time_text(t.seconds); });
   print_sizes(m, "bus bandwidth, GB/s: what a rank must send at least, a second",
               [](const CollectiveCurve& c, const measure::TransferTime& t) {
                 return fmt::format("{:.{}f}", c.bus_gbs(t), c.bus_gbs(t) < 10 ? 3 : 1);
@@ -185,15 +174,16 @@ void print(const Measured& m) {
              "algbw, GB/s", "busbw, GB/s", "95 % from", "deviation");
   for (const CollectiveCurve& c : m.curves)
     fmt::print("{:<16}{:>12}{:>14.4g}{:>14.4g}{:>14}{:>10.0f} %\n", measure::collective_name(c.what),
-               time_text(c.fit.link.latency_s), c.fit.link.bytes_per_s * 1e-9, c.bus_gbs(),
-               size_text(c.fit.saturation_bytes()), 100 * c.fit.deviation);
+               measure::time_text(c.fit.link.latency_s), c.fit.link.bytes_per_s * 1e-9, c.bus_gbs(),
+               measure::size_text(c.fit.saturation_bytes()), 100 * c.fit.deviation);
   if (!m.overlaps.empty())
     fmt::print("\noverlap with compute {:<8}{:>12}{:>12}{:>12}{:>20}{:>9}\n", "", "transfer", "compute", "both",
                "both / the longer", "hidden");
   for (const Overlap& o : m.overlaps)
     fmt::print("{:<28}{:>12}{:>12}{:>12}{:>20.2f}{:>7.0f} %\n",
-               fmt::format("{} {}", measure::collective_name(o.what), size_text(o.bytes)), time_text(o.transfer_s),
-               time_text(o.compute_s), time_text(o.both_s), o.ratio(), 100 * o.hidden());
+               fmt::format("{} {}", measure::collective_name(o.what), measure::size_text(o.bytes)),
+               measure::time_text(o.transfer_s), measure::time_text(o.compute_s), measure::time_text(o.both_s),
+               o.ratio(), 100 * o.hidden());
   fmt::print("\n");
   if (m.contention() > 0)
     fmt::print("all ranks sending at once: {:.2f} of a lone message's bandwidth each\n", m.contention());

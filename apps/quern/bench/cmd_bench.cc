@@ -1,5 +1,6 @@
 // quern bench host|comm|kernels|products|mixers|model|batch|speculative|prefix|test-time|draft|train|tree-attention
-//   host:           what this machine is and can do (bandwidth roofline, register-only compute peaks, thread wake-up latency)
+//   host:           what this machine is and can do (bandwidth roofline, register-only compute peaks, thread wake-up latency);
+//                   --full: memory, matrix products, operations and storage by size, and a page of curves
 //   comm:           collectives between ranks over sizes: latency, bandwidth, overlap with computation
 //   kernels:        every kernel's bench case, each result with its ratio to the peak measured next to it
 //   products:       matrix products as chosen for this machine, beside every other kind of instructions it has
@@ -15,11 +16,13 @@
 //   mixers:         one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run; --decode: a token
 //                   after a long context, softmax and memories of fixed size; --crossing: where they cost the same
 #include "apps/quern/bench/bench_comm.h"
+#include "apps/quern/bench/bench_host.h"
 #include "apps/quern/bench/bench_mixers.h"
 #include "apps/quern/bench/bench_model.h"
 #include "apps/quern/bench/bench_products.h"
 #include "apps/quern/bench/bench_tree.h"
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/cli/whole_numbers.h"
 #include "apps/quern/models/shipped_models.h"
@@ -29,47 +32,8 @@
 namespace quern::cli {
 namespace {
 
-Json peaks(int64_t reps) {
-  Json j = Json::object();
-  for (host::Bound b : {host::Bound::f32_flops, host::Bound::bf16_flops, host::Bound::int8_ops, host::Bound::read,
-                        host::Bound::write, host::Bound::copy}) {
-    std::vector<double> v;
-    for (int64_t i = 0; i < reps; ++i) v.push_back(host::measure(b));
-    j.set(host::bound_name(b), host::median(v));
-  }
-  return j;
-}
-
-std::string_view unit_of(std::string_view peak) {
-  if (peak == host::bound_name(host::Bound::int8_ops)) return "GOP/s";
-  return peak.ends_with("peak") ? "GFLOP/s" : "GB/s";
-}
-
 constexpr std::pair<const char*, const char*> kOldNames[] = {
     {"rows", "speculative"}, {"think", "test-time"}, {"tree", "tree-attention"}};
-
-int bench_host(int64_t reps, bool json) {
-  Json info = host::to_json(host::host_info()), peak = peaks(reps);
-  const double wakeup = host::wakeup_ns();
-  const host::ProductRatesReport rates = host::product_rates();
-  if (json) {
-    info.set("peaks", std::move(peak));
-    Json one = Json::object();
-    for (const auto& [name, rate] : rates.rates) one.set(name, rate);
-    info.set("one_thread", std::move(one));
-    info.set("handoff_ns", wakeup);
-    fmt::print("{}\n", info.dump(2));
-    return 0;
-  }
-  for (const auto& [key, value] : info.as_object())
-    fmt::print("{:<16} {}\n", key, value.is_string() ? value.as_string() : value.dump());
-  for (const auto& [key, value] : peak.as_object())
-    fmt::print("{:<16} {:.1f} {}\n", key, value.as_double(), unit_of(key));
-  for (const auto& [name, rate] : rates.rates) fmt::print("{:<16} {:.1f} GOP/s in one thread\n", name, rate);
-  if (!rates.warning.empty()) fmt::print("warning: {}\n", rates.warning);
-  if (wakeup > 0) fmt::print("{:<16} {:.0f} ns there and back\n", "thread wake-up", wakeup);
-  return 0;
-}
 
 int bench_kernels(host::Bench::Options options, bool json) {
   host::Bench bench(std::move(options));
@@ -99,6 +63,8 @@ struct BenchFlags {
   TrainBenchOptions train;
   TreeBenchOptions tree;
   CommBenchOptions comm;
+  HostBenchOptions host;
+  HtmlReportFlag html;
   std::vector<std::string> ranks;
   std::optional<int64_t> prompt;
   int64_t rank = 16;
@@ -106,11 +72,27 @@ struct BenchFlags {
   std::string plan = "mrsa:8x4x2,beta=192,tau=64";
 };
 
+// What measures the machine.
+void declare_machine(Args& a, BenchFlags& f) {
+  a.flag("--operation NAME", f.comm.operations,
+         "comm: all-reduce, butterfly, reduce-scatter, all-gather, broadcast, all-to-all, message or shift; "
+         "repeatable [all of them]")
+      .flag("--max-mib MIB", f.comm.max_mib, "comm: largest size; a rank needs three times as much memory")
+      .flag("--machine FILE", f.comm.machine,
+            "host, comm: write what was measured into this file for quern plan; comm adds to that of host")
+      .flag("--full", f.host.full,
+            "host: memory by size, stride and threads, matrix products by shape, attention, storage; some minutes")
+      .settings(f.html)
+      .flag("--storage DIR", f.host.storage, "host --full, --machine: folder whose storage is measured");
+}
+
 // Adds them to the command line.
 void declare(Args& a, BenchFlags& f) {
   a.positional("BENCHMARK", f.what)
       .optional_positional("DIR", f.model.dir)
-      .flag("--only NAME", f.options.only, "kernels: run only MODULE or MODULE/ROW, given by parts of their names")
+      .flag("--only NAME", f.options.only,
+            "kernels: run only MODULE or MODULE/ROW, given by parts of their names; host --full: only memory, "
+            "products, operations or storage")
       .flag("--reps N", f.reps, "repetitions; results are medians")
       .flag("--tokens N", f.mixers.tokens, "mixers: sequence length in tokens")
       .flag("--width N", f.mixers.width, "mixers: model width")
@@ -154,12 +136,6 @@ void declare(Args& a, BenchFlags& f) {
       .flag("--ranks N", f.ranks,
             "comm, tree-attention: number of ranks, as threads of this process; under mpirun, its processes are the "
             "ranks; repeatable with comm [2; 8 for tree-attention]")
-      .flag("--operation NAME", f.comm.operations,
-            "comm: all-reduce, butterfly, reduce-scatter, all-gather, broadcast, all-to-all, message or shift; "
-            "repeatable [all of them]")
-      .flag("--max-mib MIB", f.comm.max_mib, "comm: largest size; a rank needs three times as much memory")
-      .flag("--machine FILE", f.comm.machine,
-            "comm: add what ranks have of each other to this file of quern bench host, for quern plan")
       .flag("--keys N", f.tree.tokens, "tree-attention: number of keys in the KV caches of all ranks")
       .flag("--heads N", f.tree.heads, "tree-attention: number of query heads")
       .flag("--kv-heads N", f.tree.kv_heads, "tree-attention: number of key-value heads")
@@ -168,7 +144,9 @@ void declare(Args& a, BenchFlags& f) {
       .json(f.json)
       .note(
           "BENCHMARK is one of\n"
-          "  host            memory bandwidth, compute peaks and thread wake-up latency of this machine\n"
+          "  host            memory bandwidth, compute peaks and thread wake-up latency of this machine; --full: by "
+          "size and "
+          "shape\n"
           "  comm            collectives between ranks over sizes: latency, bandwidth, overlap with computation\n"
           "  kernels         every kernel, with its ratio to the measured peak\n"
           "  products        matrix products as chosen for this machine, against every other kind it has\n"
@@ -224,6 +202,7 @@ int bench_of_model(BenchFlags& f) {
 int cmd_bench(Words args) {
   BenchFlags f;
   Args a("bench", "benchmark this machine, its kernels and models");
+  declare_machine(a, f);
   declare(a, f);
   if (!a.parse(args)) return 0;
   if (f.reps < 1) throw UsageError(fmt::format("quern bench: --reps {}: expected 1 or more", f.reps));
@@ -231,7 +210,12 @@ int cmd_bench(Words args) {
   for (const auto& [old, name] : kOldNames)
     if (f.what == old) f.what = name;
   if (!f.model.dir.empty()) f.model.dir = model_folder(f.model.dir);
-  if (f.what == "host") return bench_host(f.reps, f.json);
+  if (f.what == "host") {
+    f.host.reps = f.reps, f.host.json = f.json, f.host.machine = f.comm.machine, f.host.only = f.options.only;
+    f.host.html = f.html.file;
+    f.host.full = f.host.full || !f.host.html.empty() || !f.host.only.empty();
+    return bench_host(f.host);
+  }
   if (f.what == "comm") {
     f.comm.ranks = whole_numbers(f.ranks, "--ranks", {}, 1024), f.comm.reps = std::min<int64_t>(f.reps, 7);
     return bench_comm(f.comm);

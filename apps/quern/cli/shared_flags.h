@@ -38,6 +38,14 @@ struct McpFlag {
   }
 };
 
+struct HtmlReportFlag {
+  std::string file = {};
+  template <class V>
+  void visit(V& v) {
+    v("html", file, "write a report to FILE, one HTML page", {.value = "FILE"});
+  }
+};
+
 struct NgramFlag {
   int64_t words = 13;
   template <class V>

@@ -16,13 +16,14 @@ namespace quern::cli {
 namespace {
 
 struct GymEvalFlags {
-  std::string dir, form = "chat", html, log, against;
+  std::string dir, form = "chat", log, against;
   std::vector<std::string> names;
   std::optional<int64_t> count;
   ThinkFlag think{"single"};
   GymProblemFlags which{.split = "dev"};
   reason::GymProblemOptions problems;
   SamplesFlag size;
+  HtmlReportFlag report;
   reason::EvaluationOptions o;
   WeightFlags weights{.dtype_default = "auto"};
   LoraFlag adapter = {};
@@ -55,7 +56,7 @@ bool GymEvalFlags::parse(Words args) {
             "as JSON lines")
       .flag("--against FILE", against,
             "compare with an earlier --log of the same problems: McNemar's exact test of the first samples")
-      .flag("--html FILE", html, "write a report to FILE, one HTML page")
+      .settings(report)
       .json(json)
       .note(
           "MODEL is a folder or zaya-nano, NAME an environment of quern gym list; without one, all are asked. "
@@ -168,7 +169,7 @@ int gym_eval(Words args) {
   if (!f.parse(args)) return 0;
   f.resolve();
   const reason::GymRun r = evaluate(f);
-  if (!f.html.empty()) write_file(f.html, reason::gym_eval_page(r));
+  if (!f.report.file.empty()) write_file(f.report.file, reason::gym_eval_page(r));
   if (f.json) {
     fmt::print("{}\n", reason::gym_eval_json(r).dump(2));
     return 0;

@@ -1,4 +1,5 @@
-// quern bench comm over threads, over mpirun on this machine, and over hosts whose network is known.
+// quern bench comm over threads, over mpirun on this machine, and over hosts whose network is known; quern bench host
+// where it writes files.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -54,6 +55,25 @@ TEST(BenchComm, ThreadsOfOneProcess) {
   EXPECT_DOUBLE_EQ(m.at("memory_gib").as_double(), 4);
   const Ran plan = shell("quern plan --days 0.1 --family llama --json --machine " + machine);
   EXPECT_EQ(plan.code, 0) << plan.err;
+}
+
+TEST(BenchHost, AMachineFileForPlansAndAPageOfASection) {
+  ScratchFolder folder;
+  const std::string machine = folder / "machine.toml", html = folder / "host.html";
+  const Ran r =
+      shell(fmt::format("quern bench host --reps 1 --only storage --storage {} --html {} --machine {} --json",
+                        folder / "", html, machine));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json report = Json::parse(r.out), m = read_toml(machine);
+  EXPECT_GT(report.at("storage").at("read_gbs").as_double(), 0);
+  EXPECT_NE(read_file(html).find("<h2>Storage</h2>"), std::string::npos);
+  for (const char* key : {"product_tflops", "memory_gib", "memory_gbs", "storage_gbs", "storage_iops"})
+    EXPECT_GT(m.at(key).as_double(), 0) << key;
+  const Ran plan = shell("quern plan --days 0.1 --family llama --json --machine " + machine);
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  const Ran section = shell("quern bench host --only memories");
+  EXPECT_EQ(section.code, 2);
+  EXPECT_NE(section.err.find("expected memory, products, operations or storage"), std::string::npos);
 }
 
 TEST(BenchComm, ProcessesOfMpirun) {

@@ -1,0 +1,14 @@
+#include "quern/measure/memory_loops_vectors.h"
+
+namespace quern::measure {
+namespace {
+
+struct Vector {
+  using Vec = double __attribute__((vector_size(16)));
+};
+
+}  // namespace
+
+const MemoryLoops kMemoryLoopsRef = Loops<Vector>::kAll;
+
+}  // namespace quern::measure
