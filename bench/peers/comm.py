@@ -1,5 +1,5 @@
 """quern bench comm beside MPI's own collectives on the same ranks: bus bandwidth of ours over theirs by operation and
-size, medians of the pairs' ratios, the two by turns.
+size, of the best of all runs, the two by turns.
 
     comm.py QUERN [--ranks 2] [--pairs 5] [--max-mib 16] [--operation NAME …]
 """
@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import tempfile
 
@@ -45,18 +44,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "mpi_collectives"
         subprocess.run(["mpicc", "-O2", "-o", program, pathlib.Path(__file__).with_name("mpi_collectives.c")], check=True)
-        ratios = {}
-        for pair in range(o.pairs):
-            runs = [lambda: ours(o), lambda: theirs(o, program)]
-            first = pair % 2
-            results = {first: runs[first]()}
-            results[1 - first] = runs[1 - first]()
-            for key in results[0].keys() & results[1].keys():
-                ratios.setdefault(key, []).append(results[1][key] / results[0][key])
+        best = {}
+        for _ in range(o.pairs):
+            for who, run in (("ours", lambda: ours(o)), ("theirs", lambda: theirs(o, program))):
+                for key, seconds in run().items():
+                    best[who, key] = min(seconds, best.get((who, key), seconds))
+    ratios = {key: best["theirs", key] / seconds for (who, key), seconds in best.items()
+              if who == "ours" and ("theirs", key) in best}
     print(f"{o.ranks} ranks, bus bandwidth of quern over MPI's own")
     print(f"{'bytes':>10}" + "".join(f"{name:>16}" for name in o.operation))
     for size in sorted({size for _, size in ratios}):
-        cells = [statistics.median(ratios[name, size]) if (name, size) in ratios else None for name in o.operation]
+        cells = [ratios.get((name, size)) for name in o.operation]
         print(f"{size:>10}" + "".join(f"{'' if c is None else format(c, '.2f'):>16}" for c in cells))
 
 

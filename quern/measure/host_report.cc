@@ -150,7 +150,8 @@ std::string storage_table(const StorageRates& r) {
 }  // namespace
 
 std::string tables(const HostReport& r) {
-  std::string s = fmt::format("{}, {} threads, {}\n", r.info.cpu, r.info.threads, r.info.isa_active);
+  std::string s = fmt::format("{}, {} thread{}, {}\n", r.info.cpu, r.info.threads, r.info.threads > 1 ? "s" : "",
+                              r.info.isa_active);
   for (const auto& [name, rate] : r.peaks) s += fmt::format("  {:<16}{:.1f} {}\n", name, rate, peak_unit(name));
   if (!r.memory.curves.empty()) s += "\n" + memory_tables(r.memory);
   if (!r.products.empty()) s += "\n" + product_tables(r.products);
