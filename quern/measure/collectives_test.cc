@@ -96,7 +96,8 @@ TEST(Collectives, UnderMpirun) {
   for (const int n : {2, 4}) {
     const int code = std::system(
         fmt::format("ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-                    "'{}' --oversubscribe --host 127.0.0.1:{} -n {} '{}' --gtest_brief=1 >{} 2>&1",
+                    "'{}' --oversubscribe --host 127.0.0.1:{} -n {} '{}' --gtest_brief=1 "
+                    "'--gtest_filter=Collectives.*' >{} 2>&1",
                     mpirun, n, n, self, log)
             .c_str());
     EXPECT_EQ(code, 0) << read_file(log);

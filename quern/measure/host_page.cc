@@ -67,7 +67,9 @@ std::string memory_figures(const MemorySweep& m) {
       if (s.threads == t) line.raw.push_back({static_cast<double>(s.stride), s.ns});
     strides.lines.push_back(std::move(line));
   }
-  return out + figure("Strides", "ns of a read of 8 bytes in each thread, beyond the caches", strides);
+  return out + figure("Strides",
+                      "ns of a read of 8 bytes in each thread, beyond the caches; ochre: one thread, teal: all",
+                      strides);
 }
 
 std::vector<int64_t> squares(const std::vector<FormatProducts>& products) {  // sizes with N = K on the grid

@@ -155,7 +155,9 @@ std::string tables(const HostReport& r) {
   for (const auto& [name, rate] : r.peaks) s += fmt::format("  {:<16}{:.1f} {}\n", name, rate, peak_unit(name));
   if (!r.memory.curves.empty()) s += "\n" + memory_tables(r.memory);
   if (!r.products.empty()) s += "\n" + product_tables(r.products);
-  if (!r.operations.empty()) s += "\nattention and small operations\n";
+  if (!r.operations.empty())
+    s += fmt::format("\n{:<64}{:>10}{:>10}{:>6} {}\n", "attention and small operations", "time", "G/s", "ratio",
+                     "to the limit (GFLOP/s or GB/s)");
   for (const host::Bench::Row& row : r.operations)
     s += fmt::format("  {:<26}{:<36}{:>10}{:>10.1f}{:>6.2f} of {}\n", row.kernel, row.shape, time_text(row.seconds),
                      row.achieved, row.ratio, row.bound);
