@@ -1,6 +1,6 @@
 """quern bench host beside its peers: copy and triad beside STREAM's loops, products beside oneDNN as PyTorch calls it, on
-the same grid. Ratios above 1 are in Quern's favor: of the best of all runs of memory, medians over pairs of runs of products, the
-two by turns.
+the same grid. Ratios above 1 are in Quern's favor: of the best of all runs of memory, medians over pairs of runs of
+products, the two by turns.
 
     host.py QUERN [--pairs 3] [--threads 1] [--skip-memory | --skip-products]        (products need torch)
 
@@ -35,8 +35,9 @@ def stream_pairs(o):
                 return {c["pattern"]: c["points"][-1]["gbs"] for c in curves if c["threads"] == o.threads}
 
             def theirs():
+                threads = {"OMP_NUM_THREADS": str(o.threads), "OMP_PROC_BIND": "true"}
                 words = subprocess.run([program, "128", "20"], check=True, capture_output=True, text=True,
-                                       env=os.environ | {"OMP_NUM_THREADS": str(o.threads)}).stdout.split()
+                                       env=os.environ | threads).stdout.split()
                 return {words[0]: float(words[1]), words[2]: float(words[3])}
 
             for who, run in (("quern", ours), ("STREAM", theirs)):

@@ -1,5 +1,7 @@
 #include "quern/measure/memory_sweep.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <barrier>
 #include <cmath>
@@ -51,39 +53,46 @@ void pass(MemoryPattern p, double* a, double* b, double* c, int64_t n) {
   }
 }
 
+// The calling thread stays on the t-th of the processors that it may use: or two that begin together may share one.
+void stay_on(int64_t t) {
+  cpu_set_t may, one;
+  if (::sched_getaffinity(0, sizeof may, &may) != 0) return;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &may) && t-- == 0) CPU_SET(cpu, &one);
+  if (CPU_COUNT(&one) == 1) ::sched_setaffinity(0, sizeof one, &one);
+}
+
 // Seconds of body(thread, passes) for one pass, on so many threads at once, each with its part in its own caches; from
 // the first begin to the last end, the best of repetitions that take at least `seconds`. Threads of its own, which begin
 // together: a pool's free thread may take the part of one that is not awake yet, and the two would run in turn.
 template <class F>
 double time_passes(int threads, const MemorySweepOptions& o, F&& body) {
   std::vector<double> begins(static_cast<size_t>(threads)), ends(begins);
-  std::barrier<> together(threads);
+  std::barrier<> together(threads + 1);
   int64_t passes = 1;
   bool stop = false;
-  const auto take_part = [&](int64_t t) {
-    together.arrive_and_wait();
-    if (stop) return false;
-    begins[static_cast<size_t>(t)] = steady_seconds();
-    body(t, passes);
-    ends[static_cast<size_t>(t)] = steady_seconds();
-    together.arrive_and_wait();
-    return true;
-  };
-  std::vector<std::jthread> others;
-  for (int64_t t = 1; t < threads; ++t)
-    others.emplace_back([&take_part, t] {
-      while (take_part(t)) {
+  std::vector<std::jthread> workers;
+  for (int64_t t = 0; t < threads; ++t)
+    workers.emplace_back([&, t] {
+      stay_on(t);
+      for (together.arrive_and_wait(); !stop; together.arrive_and_wait()) {
+        begins[static_cast<size_t>(t)] = steady_seconds();
+        body(t, passes);
+        ends[static_cast<size_t>(t)] = steady_seconds();
+        together.arrive_and_wait();
       }
     });
   const auto run = [&] {
-    take_part(0);
+    together.arrive_and_wait();
+    together.arrive_and_wait();
     return *std::max_element(ends.begin(), ends.end()) - *std::min_element(begins.begin(), begins.end());
   };
   while (run() < o.seconds && passes < int64_t{1} << 30) passes *= 2;
   double best = std::numeric_limits<double>::infinity();
   for (int64_t r = 0; r < o.reps; ++r) best = std::min(best, run() / static_cast<double>(passes));
   stop = true;
-  take_part(0);
+  together.arrive_and_wait();
   return best;
 }
 
