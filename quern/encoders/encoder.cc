@@ -1,6 +1,7 @@
 #include "quern/encoders/encoder.h"
 
 #include "quern/base/error.h"
+#include "quern/models/config_file.h"
 
 namespace quern::encoders {
 namespace fs = std::filesystem;
@@ -31,12 +32,12 @@ Encoder::Encoder(const Json& config)
 
 bool is_encoder(const fs::path& folder) {
   return fs::is_directory(folder) && fs::exists(folder / "config.json") &&
-         family_of(Json::read(folder / "config.json")) != nullptr;
+         family_of(models::read_config_file(folder / "config.json")) != nullptr;
 }
 
 std::unique_ptr<Encoder> load_encoder(const fs::path& folder, kernels::QuantFormat format) {
   if (!fs::exists(folder / "config.json")) fail("{}: no config.json in this folder", folder.string());
-  const Json config = Json::read(folder / "config.json");
+  const Json config = models::read_config_file(folder / "config.json");
   const Family* family = family_of(config);
   if (!family)
     fail("{}: model_type '{}' is not an encoder; known: bert, deberta-v2, modernbert", folder.string(),

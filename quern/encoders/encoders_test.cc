@@ -204,6 +204,12 @@ TEST(Encoders, ReadsWeightsOfPyTorch) {
   for (int64_t i = 0; i < after.size(); ++i) ASSERT_EQ(after.item(i), before.item(i)) << i;
 }
 
+TEST(Encoders, OtherModelsFoldersMayHoldInfiniteNumbers) {
+  const Scratch s("bert-mean");
+  s.write("config.json", R"({"model_type": "nemotron_h", "time_step_limit": [0.0, Infinity]})");
+  EXPECT_FALSE(is_encoder(s.path));
+}
+
 TEST(Encoders, ReadsVocabTxt) {
   const Scratch s("bert-mean");
   const TextEncoder before = TextEncoder::load(s.path);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "quern/base/error.h"
+#include "quern/models/config_file.h"
 #include "quern/text/unicode/unicode.h"
 #include "quern/text/unicode/utf8.h"
 
@@ -32,7 +33,7 @@ TextEncoder TextEncoder::load(const std::filesystem::path& folder, kernels::Quan
   e.settings_ = read_sentence_settings(folder);
   e.max_tokens_ = e.encoder_->max_tokens();
   if (e.settings_.max_tokens > 0) e.max_tokens_ = std::min(e.max_tokens_, e.settings_.max_tokens);
-  e.read_head(Json::read(folder / "config.json"));
+  e.read_head(models::read_config_file(folder / "config.json"));
   return e;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "quern/base/config.h"
+#include "quern/models/config_file.h"
 #include "quern/train/reshape/reshape.h"
 
 namespace quern::train {
@@ -65,7 +66,7 @@ void change_layout(LogicalTensors& all, const nn::Registry& registry, const std:
   if (change.config.empty()) fail("{}, config: expected a config.json in the current form, or its folder", where);
   std::filesystem::path file = change.config;
   if (std::filesystem::is_directory(file)) file /= "config.json";
-  const auto layout = registry.layouts.make(family, Json::read(file));
+  const auto layout = registry.layouts.make(family, models::read_config_file(file));
   (change.to == "legacy" ? to_legacy : to_current)(all, *layout, change.config, where);
 }
 

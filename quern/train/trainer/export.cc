@@ -107,8 +107,8 @@ ExportReport export_checkpoint(const nn::Registry& registry, const fs::path& fro
     from_json(*a, settings, "recipe.json, adapter", UnknownKeys::ignore);
     if (settings.on()) return export_adapter(reader, settings, recipe, to, report);
   }
-  auto model =
-      models::build_model(registry, o.config.empty() ? model_config(registry, recipe, run) : Json::read(o.config));
+  auto model = models::build_model(
+      registry, o.config.empty() ? model_config(registry, recipe, run) : models::read_config_file(o.config));
   model->visit("", [&](const std::string& name, grad::Parameter& p) {
     const StoredTensor& stored = reader.at(name, "weight");
     if (stored.shape != p.shape)
