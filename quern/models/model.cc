@@ -29,6 +29,9 @@ Tensor dequantize_fp8(const Tensor& q, const Tensor& scale, const std::string& n
 }
 
 Tensor Model::read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const {
+  if (!folder.contains(name))
+    for (const std::string& other : other_names(name))
+      if (folder.contains(other)) return read_checked(folder, other, p.shape);
   return read_checked(folder, name, p.shape);
 }
 

@@ -7,8 +7,8 @@
 namespace quern::nn {
 
 ColumnFactors::ColumnFactors(const std::vector<std::pair<int64_t, double>>& runs) {
+  if (std::all_of(runs.begin(), runs.end(), [](const auto& r) { return r.second == 1; })) return;
   for (const auto& [n, factor] : runs) values_.insert(values_.end(), static_cast<size_t>(n), factor);
-  if (std::all_of(values_.begin(), values_.end(), [](double f) { return f == 1; })) return;
   factors_ = grad::Parameter({static_cast<int64_t>(values_.size())}, grad::Init::constant(1));
   factors_.trainable = false;
 }

@@ -83,6 +83,19 @@ TEST_F(GraniteConfigs, TimeStepsMayBeBounded) {
   EXPECT_EQ(both.dt_max, 0.5);
 }
 
+TEST_F(GraniteConfigs, NullHeadsAreAsManyAsQueryHeads) {
+  EXPECT_EQ(with(R"({"model_type": "bamba", "mamba_n_heads": 8, "hidden_size": 256})").kv_heads(), 8);
+  EXPECT_EQ(with(R"({"model_type": "bamba", "mamba_n_heads": 8, "hidden_size": 256,
+                     "num_key_value_heads": null})")
+                .kv_heads(),
+            32);
+}
+
+TEST_F(GraniteConfigs, ExpertsOfATokenAreWrittenDown) {
+  EXPECT_EQ(with(R"({"mamba_n_heads": 8})").to_hf().at("num_experts_per_tok").as_int(), 2);
+  EXPECT_EQ(with(R"({"mamba_n_heads": 8, "num_local_experts": 0})").to_hf().find("num_experts_per_tok"), nullptr);
+}
+
 TEST_F(GraniteConfigs, MistakesAreNamed) {
   auto has = [](const char* changes, const char* part) {
     const std::string m = message(changes);
@@ -97,6 +110,11 @@ TEST_F(GraniteConfigs, MistakesAreNamed) {
   has(R"({"mamba_n_heads": 8, "hidden_act": "gelu"})", "hidden_act: 'gelu'");
   has(R"({"mamba_n_heads": 8, "residual_multiplier": 0})", "residual_multiplier: 0 is not positive");
   has(R"({"mamba_n_heads": 8, "time_step_limit": [0.5, 0.1]})", "time_step_limit");
+  for (const char* bound : {"NaN", "-Infinity"})
+    has(fmt::format(R"({{"mamba_n_heads": 8, "time_step_limit": [0, {{"__float__": "{}"}}]}})", bound).c_str(),
+        "time_step_limit");
+  has(R"({"mamba_n_heads": 8192, "hidden_size": 65536, "mamba_n_groups": 8192, "mamba_d_state": 65536})",
+      "mamba_n_groups · mamba_d_state: 536870912 is outside 1");
   has(R"({"model_type": "bamba", "mamba_n_heads": 8, "attn_layer_indices": [2]})", "attn_layer_indices: 2");
   EXPECT_EQ(message(R"({"mamba_n_heads": 8})"), "");
 }
@@ -108,6 +126,7 @@ TEST(FalconConfigs, MistakesAreNamed) {
     const Json more = Json::parse(changes);
     for (const auto& [key, value] : more.as_object("changes")) c.set(key, value);
     const std::string m = message_of([&] { models::FalconH1Config::from_hf(c); });
+    EXPECT_EQ(m.empty(), std::string(part).empty()) << m;
     EXPECT_NE(m.find(part), std::string::npos) << part << " | " << m;
   };
   has(R"({})", "");
@@ -116,6 +135,14 @@ TEST(FalconConfigs, MistakesAreNamed) {
   has(R"({"mlp_multipliers": [1.0]})", "mlp_multipliers: 1 of them");
   has(R"({"ssm_multipliers": [1.0, 2.0]})", "ssm_multipliers: 2 of them");
   has(R"({"mamba_n_heads": 7})", "mamba_n_heads: 7 does not divide the 128 inner channels");
+}
+
+TEST(FalconConfigs, NullHeadsAreAsManyAsQueryHeads) {
+  Json c = Json::parse(R"({"model_type": "falcon_h1", "hidden_size": 64, "num_attention_heads": 16,
+                           "mamba_n_heads": 16, "mamba_d_ssm": 128})");
+  EXPECT_EQ(models::FalconH1Config::from_hf(c).kv_heads(), 8);
+  c.set("num_key_value_heads", Json());
+  EXPECT_EQ(models::FalconH1Config::from_hf(c).kv_heads(), 16);
 }
 
 TEST(NemotronConfigs, PatternsAreLayers) {
@@ -136,6 +163,14 @@ TEST(NemotronConfigs, PatternsAreLayers) {
   has("hybrid_override_pattern", "MX", "hybrid_override_pattern: 'MX'");
   has("mlp_hidden_act", "silu", "mlp_hidden_act: 'silu'");
   has("attention_bias", true, "attention_bias: true is not supported");
+  has("ssm_state_size", 65536, "");
+  has("mamba_head_dim", 65536, "");
+  config.set("mamba_num_heads", 65536), config.set("n_groups", 65536);
+  has("mamba_head_dim", 65536, "mamba_num_heads · mamba_head_dim: 4294967296 is outside 1");
+  has("ssm_state_size", 65536, "n_groups · ssm_state_size: 4294967296 is outside 1");
+  config.set("num_attention_heads", 16), config.set("num_key_value_heads", Json());
+  config.set("mamba_num_heads", 8), config.set("n_groups", 2);
+  EXPECT_EQ(models::NemotronHConfig::from_hf(config).kv_heads(), 16);
 }
 
 TEST(NemotronNames, ThoseOfTransformersWhileItRunsAreReadToo) {

@@ -34,6 +34,7 @@ GraniteConfig GraniteConfig::from_hf(const Json& j) {
     current.erase("layer_types");
   }
   from_json(current, c, kWhere);
+  if (const Json* n = j.find("num_key_value_heads"); n && n->is_null()) c.num_key_value_heads.reset();
   c.source = j;
   c.check();
   return c;
@@ -115,6 +116,7 @@ Json GraniteConfig::to_hf() const {
   for (const char* key : {"num_key_value_heads", "shared_intermediate_size", "num_local_experts",
                           "num_experts_per_tok", "position_embedding_type", "mlp_bias", "attn_layer_indices"})
     drop(key);
+  if (experts() > 0) j.set("num_experts_per_tok", num_experts_per_tok.value_or(2));  // read by whoever counts
   for (const auto& [key, factor] : kFactors) drop(key);
   if (bamba() || layer_types.empty())
     given.find("layer_types") ? j.set("layer_types", *given.find("layer_types")) : j.erase("layer_types");

@@ -101,13 +101,6 @@ std::vector<std::string> GraniteModel::other_names(const std::string& name) cons
   return {};
 }
 
-Tensor GraniteModel::read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const {
-  if (!folder.contains(name))
-    for (const std::string& other : other_names(name))
-      if (folder.contains(other)) return read_checked(folder, other, p.shape);
-  return read_checked(folder, name, p.shape);
-}
-
 bool GraniteModel::ignorable(const std::string& tensor) const {
   return PreNormModel::ignorable(tensor) || tensor.ends_with("rotary_emb.inv_freq");
 }

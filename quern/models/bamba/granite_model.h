@@ -16,7 +16,6 @@ class GraniteModel : public PreNormModel {
   std::string family() const override { return config_.model_type; }
   int64_t max_positions() const override { return context_; }
   Json config() const override { return config_.to_hf(); }
-  Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override;
   std::vector<std::string> other_names(const std::string& name) const override;
   bool ignorable(const std::string& tensor) const override;
 

@@ -13,8 +13,9 @@ mixers::Mamba2Config MambaSettings::mixer(int64_t width, double eps, std::option
   check_config_size("mamba_n_heads", n_heads, 1 << 16);
   check_config_size("mamba_n_groups", n_groups, n_heads);
   check_config_size("mamba_d_state", d_state, 1 << 16);
+  check_config_size("mamba_n_groups · mamba_d_state", n_groups * d_state, 1 << 20);
   const int64_t inner = given.value_or(expand * width);
-  check_config_size(given ? "mamba_d_ssm" : "hidden_size", inner, 1 << 26);
+  check_config_size(given ? "mamba_d_ssm" : "mamba_expand · hidden_size", inner, 1 << 22);
   if (inner % n_heads) fail("config.json, mamba_n_heads: {} does not divide the {} inner channels", n_heads, inner);
   const int64_t head = d_head == Json("auto") ? inner / n_heads : d_head.as_int("config.json, mamba_d_head");
   if (head != inner / n_heads)
@@ -39,7 +40,8 @@ void read_time_step_limit(const Json& config, mixers::Mamba2Config& mixer) {
   const Json::Array& pair = limit->as_array(where);
   if (pair.size() != 2) fail("{}: expected [lower, upper], found {} values", where, pair.size());
   mixer.dt_min = pair[0].as_double(where);
-  const bool infinite = pair[1].is_null() || (pair[1].is_object() && pair[1].find("__float__"));
+  const bool infinite =
+      pair[1].is_null() || (pair[1].is_object() && pair[1].at("__float__", where) == Json("Infinity"));
   if (!infinite) mixer.dt_max = pair[1].as_double(where);
   if (!(mixer.dt_min >= 0) || (mixer.dt_max && !(*mixer.dt_max > mixer.dt_min)))
     fail("{}: expected 0 ≤ lower bound < upper bound", where);

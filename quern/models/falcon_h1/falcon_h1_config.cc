@@ -12,7 +12,9 @@ constexpr const char* kWhere = "config.json";
 FalconH1Config FalconH1Config::from_hf(const Json& j) {
   FalconH1Config c;
   from_json(j, c, kWhere);
-  if (const Json* d = j.find("mamba_d_ssm"); d && d->is_null()) c.mamba_d_ssm.reset();
+  for (const auto& [key, size] :
+       {std::pair{"mamba_d_ssm", &c.mamba_d_ssm}, {"num_key_value_heads", &c.num_key_value_heads}})
+    if (const Json* v = j.find(key); v && v->is_null()) size->reset();
   if (c.mlp_multipliers.empty()) c.mlp_multipliers.assign(2, 1);
   if (c.ssm_multipliers.empty()) c.ssm_multipliers.assign(5, 1);
   c.source = j;

@@ -42,6 +42,7 @@ NemotronHConfig NemotronHConfig::from_hf(const Json& j) {
   for (const auto& [old, name] : kOtherNames)
     if (const Json* v = j.find(old); v && !v->is_null() && !j.find(name)) current.set(name, *v);
   from_json(current, c, kWhere);
+  if (const Json* n = j.find("num_key_value_heads"); n && n->is_null()) c.num_key_value_heads.reset();
   if (const Json* p = j.find("hybrid_override_pattern"); p && !p->is_null() && c.layers_block_type.empty())
     c.layers_block_type = named_layers(p->as_string("config.json, hybrid_override_pattern"));
   c.source = j;
@@ -62,6 +63,8 @@ void NemotronHConfig::check() const {
   check_config_size("mamba_head_dim", mamba_head_dim, 1 << 16);
   check_config_size("n_groups", n_groups, mamba_num_heads);
   check_config_size("ssm_state_size", ssm_state_size, 1 << 16);
+  check_config_size("mamba_num_heads · mamba_head_dim", mamba_num_heads * mamba_head_dim, 1 << 22);
+  check_config_size("n_groups · ssm_state_size", n_groups * ssm_state_size, 1 << 20);
   if (num_attention_heads % kv_heads())
     fail("{}, num_attention_heads: {} is not a multiple of num_key_value_heads {}", kWhere, num_attention_heads,
          kv_heads());

@@ -57,13 +57,6 @@ std::vector<std::string> NemotronHModel::other_names(const std::string& name) co
   return {"backbone." + name.substr(kRoot.size())};
 }
 
-Tensor NemotronHModel::read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const {
-  if (!folder.contains(name))
-    for (const std::string& other : other_names(name))
-      if (folder.contains(other)) return read_checked(folder, other, p.shape);
-  return read_checked(folder, name, p.shape);
-}
-
 void register_nemotron_h(nn::Registry& r) {
   r.models.add("nemotron_h", [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
     return std::make_unique<NemotronHModel>(NemotronHConfig::from_hf(config));

@@ -13,7 +13,6 @@ class NemotronHModel : public PreNormModel {
   std::string family() const override { return "nemotron_h"; }
   int64_t max_positions() const override { return config_.max_position_embeddings; }
   Json config() const override { return config_.to_hf(); }
-  Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override;
   std::vector<std::string> other_names(const std::string& name) const override;
 
  private:
