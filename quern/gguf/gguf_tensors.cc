@@ -1,6 +1,7 @@
 #include "quern/gguf/gguf_tensors.h"
 
 #include <cstring>
+#include <limits>
 
 #include "quern/base/error.h"
 
@@ -76,7 +77,10 @@ void GgufTensors::add_stacked(const std::string& hf, const std::string& above, c
     fail("{}, tensor '{}', shape: {}, expected that of '{}', {}", file_->path().string(), below, to_string(b.shape),
          above, to_string(a.shape));
   Shape shape = a.shape;
-  shape[shape.size() - 2] *= 2;
+  int64_t& rows = shape[shape.size() - 2];
+  if (rows > std::numeric_limits<int64_t>::max() / 2)
+    fail("{}, tensor '{}', shape: {}, twice its rows are too many", file_->path().string(), above, to_string(shape));
+  rows *= 2;
   put(hf, a, shape, static_cast<int64_t>(a.end - a.begin + b.end - b.begin),
       [from = GgufTensors(file_, unpacked_), above, below, shape] {
         Tensor x = from.read(above), y = from.read(below);
@@ -87,7 +91,7 @@ void GgufTensors::add_stacked(const std::string& hf, const std::string& above, c
 
 void GgufTensors::add_rotated(const std::string& hf, const std::string& name, int64_t heads, int64_t rotary) {
   const Shape& s = shape(name);
-  if (s.empty() || heads < 1 || s[0] % (2 * heads) != 0 || rotary > s[0] / heads)
+  if (s.empty() || heads < 1 || s[0] % heads != 0 || s[0] / heads % 2 != 0 || rotary > s[0] / heads)
     fail("{}, tensor '{}', shape: {} is not whole pairs of {} heads", file_->path().string(), name, to_string(s),
          heads);
   add(hf, name, s, [heads, rotary](const Tensor& t) { return t.size() > 0 ? halves(t, heads, rotary) : t; });

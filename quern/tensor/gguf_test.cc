@@ -42,7 +42,7 @@ TEST(GgufWriter, WhatIsWrittenIsReadBack) {
   Tensor x = Tensor::empty({3, 64}, DType::f32);
   for (int64_t i = 0; i < x.size(); ++i)
     x.data<float>()[i] = std::ldexp(1.0f + static_cast<float>(i % 7) / 7, static_cast<int>(i % 40) - 30);
-  x.data<float>()[1] = -0.0f, x.data<float>()[2] = -7e4f, x.data<float>()[3] = -65519.0f;
+  x.data<float>()[1] = -0.0f, x.data<float>()[2] = 65504.0f, x.data<float>()[3] = -65519.0f;
   for (const auto& [name, type] :
        {std::pair{"f32", GgufType::f32}, {"f16", GgufType::f16}, {"bf16", GgufType::bf16}, {"q8", GgufType::q8_0}})
     w.add(name, x.shape(), type, [x] { return x; });
@@ -59,11 +59,8 @@ TEST(GgufWriter, WhatIsWrittenIsReadBack) {
     const double v = x.item(i), half = f.tensor("f16").item(i);
     EXPECT_EQ(f.tensor("f32").item(i), v);
     EXPECT_EQ(f.tensor("bf16").item(i), b.item(i));
-    if (std::abs(v) >= 65520) {
-      EXPECT_EQ(half, v < 0 ? -INFINITY : INFINITY);
-    } else {  // half of the last place, or of the steps below the smallest normal number
-      EXPECT_LE(std::abs(half - v), std::max(std::abs(v) / 2048, 1.0 / (1 << 25))) << i << ": " << v;
-    }
+    // Half of the last place, or of the steps below the smallest normal number.
+    EXPECT_LE(std::abs(half - v), std::max(std::abs(v) / 2048, 1.0 / (1 << 25))) << i << ": " << v;
   }
   for (int64_t row = 0; row < 3; ++row)
     for (int64_t at = 0; at < 64; at += 32) {
@@ -76,6 +73,11 @@ TEST(GgufWriter, WhatIsWrittenIsReadBack) {
               w.add("odd", {2, 33}, GgufType::q8_0, {});
             }).find("rows are not whole blocks of 32"),
             std::string::npos);
+  for (const auto& [type, value] : {std::pair{GgufType::f16, -7e4f}, {GgufType::q8_0, 1e7f}}) {  // q8_0: its scale
+    GgufWriter beyond;
+    beyond.add("b", {32}, type, [v = value] { return Tensor::full({32}, DType::f32, v); });
+    EXPECT_NE(message_of([&] { beyond.write(path); }).find("is beyond the range of f16"), std::string::npos);
+  }
   GgufWriter wrong;
   wrong.add("x", {2, 2}, GgufType::f32, [x] { return x; });
   EXPECT_NE(message_of([&] { wrong.write(path); }).find("tensor 'x', shape: expected [2, 2], found [3, 64]"),

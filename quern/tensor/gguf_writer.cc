@@ -16,13 +16,14 @@ constexpr uint32_t kVersion = 3;
 constexpr size_t kAlignment = 32;
 constexpr uint32_t kArray = 9;
 
-// The nearest f16, ties to even; beyond the largest, infinity.
+// The nearest f16, ties to even; throws Error beyond the largest.
 uint16_t f32_to_f16(float f) {
   const auto bits = std::bit_cast<uint32_t>(f);
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000u);
   const float a = std::fabs(f);
   if (std::isnan(f)) return sign | 0x7e00u;
-  if (a >= 65520.0f) return sign | 0x7c00u;
+  if (std::isinf(f)) return sign | 0x7c00u;
+  if (a >= 65520.0f) fail("{} is beyond the range of f16, choose bf16 or f32", f);
   if (a < 6.103515625e-05f)  // subnormal: in steps of 2^-24
     return sign | static_cast<uint16_t>(std::nearbyint(static_cast<double>(a) * 16777216.0));
   const uint32_t rounded = (bits & 0x7fffffffu) + 0xfffu + (bits >> 13 & 1u);
@@ -132,9 +133,14 @@ void GgufWriter::write(const fs::path& file) const {
     const Tensor t = e.read();
     if (t.shape() != e.shape)
       fail("tensor '{}', shape: expected {}, found {}", e.name, to_string(e.shape), to_string(t.shape()));
-    std::string bytes = encode(t, e.type);
+    std::string bytes;
+    try {
+      bytes = encode(t, e.type);
+    } catch (const Error& error) {
+      fail("tensor '{}': {}", e.name, error.what());
+    }
     bytes.resize(aligned(bytes.size()));
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()))) break;
   }
   out.close();
   if (!out) fail("cannot write {}: is the disk full?", file.string());

@@ -59,6 +59,8 @@ GgufExportReport export_gguf(const nn::Registry& registry, const fs::path& from,
     fs::remove(draft, ignored);
     throw;
   }
+  for (const std::string& name : weights.unread())
+    if (!model->ignorable(name)) report.notes.push_back(fmt::format("tensor '{}' is not used and stays out", name));
   report.parameters = nn::parameter_count(*model);
   return report;
 }

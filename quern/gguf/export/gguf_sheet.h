@@ -17,6 +17,7 @@ class GgufSheet {
   // Tensors are read from `weights` through the model while the file is written: both must live until then.
   GgufSheet(models::Model& model, const TensorFolder& weights, std::string arch, GgufType matrices);
 
+  const std::string& arch() const { return arch_; }
   void own(const std::string& key, GgufWriter::Value v) { writer_.set(arch_ + "." + key, std::move(v)); }
   void count(const std::string& key, int64_t v) { own(key, static_cast<uint32_t>(v)); }
   void real(const std::string& key, double v) { own(key, static_cast<float>(v)); }
