@@ -10,7 +10,7 @@ namespace {
 
 // The files of deduplication, and those that its caller's finish() writes.
 const RunNames kNames = {
-    .whole_files = {"clusters.jsonl.zst", "manifest.json", "report.html", "recipe.json", "build.json"}};
+    .whole_files = {"clusters.jsonl.zst", "manifest.json", "report.html", "recipe.json", kLaterStages}};
 
 // An index may lie in the output folder: then it is the run's too.
 void list_index(const std::filesystem::path& out, const std::string& index) {

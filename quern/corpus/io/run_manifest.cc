@@ -49,7 +49,9 @@ fs::path unfinished_of(const fs::path& manifest) {
 std::optional<std::vector<OwnedFile>> unfinished_files(const fs::path& unfinished) {
   std::ifstream in(unfinished / kList);
   std::vector<OwnedFile> files;
-  if (!in) return fs::is_directory(unfinished / kReplaced) ? std::optional(files) : std::nullopt;
+  const bool named = unfinished.filename() == "unfinished" || unfinished.extension() == ".unfinished";
+  if (!in && (!named || !(fs::is_directory(unfinished / kReplaced) || fs::is_directory(unfinished / kGone))))
+    return {};
   for (std::string line; std::getline(in, line);) {
     const size_t space = line.find(' ');  // a line that a kill cut short names nothing
     if (space == line.npos || in.eof() || !is_below(line.substr(space + 1))) continue;

@@ -16,6 +16,8 @@
 namespace quern::corpus {
 
 constexpr const char* kReplaced = "replaced";  // in a run's unfinished folder: the run that it takes the place of
+constexpr const char* kGone = "gone";          // likewise: such a run while it is removed
+constexpr const char* kLaterStages = "build.json";  // beside a manifest: stages of the same run are still to come
 
 struct OwnedFile {
   std::string name;   // relative to the folder of its list
@@ -27,7 +29,7 @@ std::optional<std::vector<OwnedFile>> manifest_files(const std::filesystem::path
 // The folder in which the run of this manifest works until it is done: unfinished, or NAME.unfinished for NAME.json.
 std::filesystem::path unfinished_of(const std::filesystem::path& manifest);
 // What a run lists in its unfinished folder; null: no run is or was at work there. Nothing, where a run that it is to
-// replace was set aside and it did not begin.
+// replace was set aside and it did not begin, or is being removed and it is done.
 std::optional<std::vector<OwnedFile>> unfinished_files(const std::filesystem::path& unfinished);
 
 // Lists a file of the run at work in `unfinished`, once. Does nothing where no run is.

@@ -41,6 +41,23 @@ int lock_folder(const fs::path& folder, std::chrono::milliseconds patience) {
   return -1;
 }
 
+// A folder that nobody else works in while this lives; Error otherwise.
+class Held {
+ public:
+  explicit Held(const fs::path& folder) : lock_(lock_folder(folder, kLockPatience)) {
+    if (lock_ < 0) fail("{} is being written by another process", folder.string());
+  }
+  Held(Held&& o) noexcept : lock_(std::exchange(o.lock_, -1)) {}
+  ~Held() {
+    if (lock_ >= 0) ::close(lock_);
+  }
+
+ private:
+  int lock_;
+};
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
 void clear(const fs::path& folder) {
   for (const auto& e : fs::directory_iterator(folder))
     if (e.path().filename() != kReplaced) fs::remove_all(e.path());
@@ -122,7 +139,7 @@ void refuse_own_inputs(const std::vector<fs::path>& files, const Inputs& inputs)
           f.path.string());
 }
 
-// Files into, or back out of, the folder of replaced ones; the manifest, if it is among them, is to be the last.
+// Files into, or back out of, the folder of replaced ones.
 void move_files(const std::vector<fs::path>& files, const fs::path& from, const fs::path& to) {
   for (const fs::path& f : files) {
     const fs::path target = to / f.lexically_relative(from);
@@ -133,13 +150,26 @@ void move_files(const std::vector<fs::path>& files, const fs::path& from, const 
 
 // A process that was killed while it set a run aside: its manifest still lies where it was, and its files go back there.
 void undo_replacing(const fs::path& manifest) {
-  const fs::path out = manifest.parent_path(), aside = unfinished_of(manifest) / kReplaced;
-  if (!fs::exists(manifest) || !fs::is_directory(aside) || fs::exists(aside / manifest.filename())) return;
+  const fs::path out = folder_of(manifest), work = unfinished_of(manifest), aside = work / kReplaced;
+  const auto half = [&] {
+    return fs::exists(manifest) && fs::is_directory(aside) && !fs::exists(aside / manifest.filename());
+  };
+  if (!half()) return;
+  const Held held(work);
+  if (!half()) return;
   std::vector<fs::path> files;
   for (const auto& e : fs::recursive_directory_iterator(aside))
     if (e.is_regular_file()) files.push_back(e.path());
   move_files(files, aside, out);
   fs::remove_all(aside);
+}
+
+// The run behind this unfinished folder has its manifest: nothing stays but, for later stages, what it takes the place of.
+void end_work(const fs::path& work) {
+  if (fs::is_directory(work / kReplaced) && fs::exists(folder_of(work) / kLaterStages))
+    clear(work);
+  else
+    remove_work(work);
 }
 
 // What a run that was killed in its last moment left beside its manifest goes, unless somebody is at work there.
@@ -148,12 +178,21 @@ bool is_finished(const fs::path& manifest) {
   if (!fs::exists(manifest)) return false;
   if (const fs::path folder = unfinished_of(manifest); fs::is_directory(folder)) {
     const int lock = lock_folder(folder, {});
-    if (lock >= 0) fs::remove_all(folder), ::close(lock);
+    if (lock >= 0) end_work(folder), ::close(lock);
   }
   return true;
 }
 
 }  // namespace
+
+void remove_work(const fs::path& unfinished) {
+  const fs::path gone = unfinished / kGone;
+  if (fs::is_directory(unfinished / kReplaced)) {
+    fs::remove_all(gone);
+    fs::rename(unfinished / kReplaced, gone);
+  }
+  fs::remove_all(unfinished);
+}
 
 void refuse_finished(const fs::path& out) {
   fs::create_directories(out);
@@ -176,7 +215,7 @@ void replace_finished(const fs::path& manifest, const Inputs& inputs, OutFolder 
   if (!fs::exists(manifest)) return;
   if (!manifest_files(manifest))
     fail("{} is not the manifest of a corpus run that lists its files: nothing was removed", manifest.string());
-  const fs::path out = manifest.has_parent_path() ? manifest.parent_path() : ".", work = unfinished_of(manifest);
+  const fs::path out = folder_of(manifest), work = unfinished_of(out / manifest.filename());
   std::vector<fs::path> files, unfinished;
   collect_files(out / manifest.filename(), files, unfinished);
   std::set<fs::path> folders;
@@ -185,13 +224,21 @@ void replace_finished(const fs::path& manifest, const Inputs& inputs, OutFolder 
   std::ranges::sort(files);
   files.erase(std::unique(files.begin(), files.end()), files.end());
   std::erase(files, out / manifest.filename());
-  files.push_back(out / manifest.filename());  // last: until then the folder is that of a finished run
-  for (const fs::path& f : unfinished) fs::remove_all(f);
-  fs::remove_all(work);
+  fs::create_directories(work);
+  unfinished.push_back(work);
+  {
+    std::vector<Held> held;
+    std::ranges::sort(unfinished);
+    unfinished.erase(std::unique(unfinished.begin(), unfinished.end()), unfinished.end());
+    for (const fs::path& f : unfinished) held.emplace_back(f);
+    for (const fs::path& f : unfinished) remove_work(f);
+  }
   fs::create_directories(work / kReplaced);
+  const Held held(work);
   move_files(files, out, work / kReplaced);
   for (auto f = folders.rbegin(); f != folders.rend(); ++f)
     if (fs::is_empty(*f)) fs::remove(*f);
+  move_files({out / manifest.filename()}, out, work / kReplaced);  // last: until then `out` is a finished run's
 }
 
 Json write_manifest(const fs::path& out, const Json& manifest, const std::vector<std::string>& later) {
@@ -275,7 +322,7 @@ void RunFolder::save(Json state) {
 void RunFolder::remove() {
   fs::remove(folder_ / "state.json");
   ranks_.barrier();
-  if (ranks_.first()) fs::remove_all(root_);
+  if (ranks_.first()) end_work(root_);
 }
 
 }  // namespace quern::corpus

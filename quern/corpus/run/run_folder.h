@@ -50,7 +50,8 @@ class RunFolder {
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path of_rank(int r) const;
   std::filesystem::path file(const std::string& name) const { return folder_ / name; }
-  void remove();  // the run is done; all ranks call it
+  // The run is done; all ranks call it. The run that it takes the place of stays while later stages are to come.
+  void remove();
 
  private:
   void start_over(const std::filesystem::path& out, const RunNames& names);
@@ -76,6 +77,8 @@ enum class OutFolder { whole, shared };  // of one run alone, or of several with
 // else. Without a manifest nothing is done.
 void replace_finished(const std::filesystem::path& manifest, const Inputs& inputs,
                       OutFolder folder = OutFolder::whole);
+// Removes a run's unfinished folder; killed on the way, nobody takes what is left of a replaced run for one to put back.
+void remove_work(const std::filesystem::path& unfinished);
 // Writes manifest.json, which ends the run at work there: with the files that it made, and the manifests of `later`
 // stages.
 Json write_manifest(const std::filesystem::path& out, const Json& manifest,

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kState = "build.json";
+constexpr const char* kState = kLaterStages;
 constexpr size_t kMaxParts = 100'000;  // part-00000 to part-99999 are in order by name
 
 // part-*.jsonl.zst of a folder.
@@ -76,12 +76,14 @@ MixReport mix(const CorpusRecipe& recipe, const Inputs& in, const ScanOptions& s
   });
 }
 
-TokenShardReport tokenize(const TokenizeSettings& t, const Inputs& in, const ScanOptions& scan,
+// `mixed`: documents of all sources, each with the name of its own; otherwise every file is of one.
+TokenShardReport tokenize(const TokenizeSettings& t, const Inputs& in, bool mixed, const ScanOptions& scan,
                           const fs::path& prefix, const ScanProgress& progress) {
   const TokenRun run{.scan = scan,
                      .end_token = t.end_token,
                      .tokenizer = fmt::format("{:016x}", file_hash(fs::path(t.tokenizer) / "tokenizer.json")),
                      .prefix = prefix,
+                     .own_sources = mixed,
                      .rows = t.rows};
   return write_token_shards(in, text::Tokenizer::load(t.tokenizer), run, progress,
                             [&](const TokenShardReport& report) {
@@ -145,17 +147,18 @@ BuildReport run_later_stages(const CorpusRecipe& recipe, const BuildState& state
   if (recipe.mix) {
     const fs::path mixed = out / "mixed";
     if (!fs::exists(mixed / "manifest.json")) r.mix = mix(recipe, in, scan_of(fields), mixed, progress_of("mix"));
-    fs::remove_all(mixed / RunFolder::kName);  // of a process killed behind its manifest
+    remove_work(mixed / RunFolder::kName);  // of a process killed behind its manifest
     in = parts_of(mixed), fields = {FieldMap()};
   }
   if (recipe.tokenize) {
     const fs::path prefix = out / "tokens";
     if (!fs::exists(prefix.string() + ".json"))
-      r.tokens = tokenize(*recipe.tokenize, in, scan_of(fields), prefix, progress_of("tokenize"));
-    fs::remove_all(prefix.string() + ".unfinished");
+      r.tokens =
+          tokenize(*recipe.tokenize, in, recipe.mix.has_value(), scan_of(fields), prefix, progress_of("tokenize"));
+    remove_work(prefix.string() + ".unfinished");
   }
   add_to_report(recipe, out);
-  fs::remove_all(out / RunFolder::kName);
+  remove_work(out / RunFolder::kName);  // with the build that this one takes the place of
   fs::remove(out / kState);
   return r;
 }
