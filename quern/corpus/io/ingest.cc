@@ -97,14 +97,38 @@ std::optional<std::string> own_source(const DocumentView& d) {
   return std::string(member[0].value);
 }
 
+namespace {
+
+// A member's name within its line, with its quotes.
+std::string_view name_bytes(std::string_view line, const JsonMember& m) {
+  std::string_view name = member_bytes(line, m);
+  name.remove_suffix(m.raw.size());
+  return name.substr(0, name.rfind('"') + 1);
+}
+
+// The line that begins at `from` gets the name of its source, and a member of that name that is another the name of a
+// second column.
+void put_source(const std::string& source, size_t from, std::string& lines) {
+  const std::vector<std::string> names = {"source"};
+  std::vector<JsonMember> other(1);
+  std::vector<char> scratch;
+  while (add_source("source", source, from, lines) == AddedMember::other) {
+    const std::string_view line = std::string_view(lines).substr(from);
+    scratch.resize(line.size());
+    read_json_line(line, names, other, scratch.data());
+    const std::string_view name = name_bytes(line, other[0]);
+    lines.replace(from + static_cast<size_t>(name.data() - line.data()), name.size(), "\"source.1\"");
+  }
+}
+
+}  // namespace
+
 void append_named_document(const DocumentView& d, const std::string& source, std::string& lines) {
   const size_t from = lines.size();
   append_document(d, d.text, lines);
   if (!d.line.empty()) {
     // Named "text", behind a member of that name that is another, which then has the name of a second column.
-    std::string_view name = member_bytes(d.line, {.value = {}, .raw = d.text_raw});
-    name.remove_suffix(d.text_raw.size());
-    name = name.substr(0, name.rfind('"') + 1);
+    const std::string_view name = name_bytes(d.line, {.value = {}, .raw = d.text_raw});
     if (name != "\"text\"") {
       std::vector<char> scratch(d.line.size());
       std::vector<JsonMember> other(1);
@@ -122,7 +146,7 @@ void append_named_document(const DocumentView& d, const std::string& source, std
     }
   }
   add_member("id", document_id_json(d), from, lines);
-  add_source("source", source, from, lines);
+  put_source(source, from, lines);
 }
 
 DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy)

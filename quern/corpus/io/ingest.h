@@ -64,6 +64,7 @@ AddedMember add_source(const std::string& field, const std::string& source, size
 std::optional<std::string> own_source(const DocumentView& d);
 
 // The document as a line with the members id, source and text, whatever its text field is called, and all its other ones.
+// A member `source` or `text` of its own that is another is called source.1 or text.1.
 void append_named_document(const DocumentView& d, const std::string& source, std::string& lines);
 
 class DocumentReader {

@@ -110,6 +110,38 @@ TEST_F(BuildTest, MixesByShares) {
   EXPECT_LT(text.find("web web"), text.rfind("code code"));  // shuffled
 }
 
+// Rows may have a member `source` that says something else.
+TEST_F(BuildTest, CountsTokensByTheRecipesSources) {
+  std::string web;
+  for (int i = 0; i < 40; ++i) web += fmt::format("{{\"source\":\"reddit\",\"text\":\"{}\"}}\n", words("web", i));
+  write_file(root_ / "web.jsonl", web);
+  for (const bool mixed : {false, true}) {
+    const std::string out = mixed ? "mixed" : "plain";
+    build(mixed ? recipe("[mix]\n" + tokenize()) : recipe(tokenize(), ""), out);
+    std::vector<std::string> names;
+    const Json tokens = Json::read(root_ / out / "tokens.json");
+    for (const Json& s : tokens.at("sources").as_array()) names.push_back(s.at("source").as_string());
+    EXPECT_EQ(names, (std::vector<std::string>{"code", "notes", "web"})) << out;
+  }
+}
+
+// A row may name anything, such as its address.
+TEST_F(BuildTest, CountsAThousandSources) {
+  std::string rows;
+  for (int i = 0; i < 1200; ++i) rows += fmt::format("{{\"source\":\"{}\",\"text\":\"a\"}}\n", i);
+  rows += fmt::format("{{\"source\":\"{}\",\"text\":\"a\"}}\n", std::string(5000, 'x'));
+  write_file(root_ / "many.jsonl", rows);
+  const std::vector<std::string> words = {(root_ / "many.jsonl").string()};
+  TokenRun run;
+  run.prefix = root_ / "many";
+  const TokenShardReport r =
+      write_token_shards(find_inputs(words), text::Tokenizer::load(QUERN_SOURCE_DIR "/models/zaya-nano"), run);
+  EXPECT_EQ(r.documents, 1201u);
+  ASSERT_EQ(r.sources.size(), 1001u);
+  EXPECT_EQ(r.sources.back().name, "others");
+  EXPECT_EQ(r.sources.back().documents, 201u);
+}
+
 // An exception out of the progress call leaves on disk what a kill would.
 TEST_F(BuildTest, GoesOnInTheStageItWasIn) {
   const CorpusRecipe r = recipe("[mix]\n" + tokenize());

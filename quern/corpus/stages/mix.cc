@@ -101,7 +101,7 @@ class MixRun {
   }
   std::string what() const {
     return fmt::format("mix 1 {} {} {} {} {} {}{}", o_.text(), c_.total_bytes, c_.max_epochs, c_.seed,
-                       fmt::join(share_, " "), c_.to.text(), c_.line == MixedLine::named ? " named" : "");
+                       fmt::join(share_, " "), c_.to.text(), c_.line == MixedLine::named ? " named 2" : "");
   }
   std::filesystem::path bucket(size_t b) const { return stage_.file(fmt::format("lines-{:03}", b)); }
   void keep(Json& state) const {

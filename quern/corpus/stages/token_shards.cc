@@ -28,6 +28,8 @@ Json TokenShardReport::json() const {
 namespace {
 
 constexpr size_t kCopied = 4096;  // lengths read at a time
+constexpr size_t kMaxSources = 1000, kLongestName = 256;
+constexpr const char* kOthers = "others";
 
 struct Encoded {
   std::vector<int32_t> ids;
@@ -38,8 +40,14 @@ struct Encoded {
 };
 
 void add_source_counts(const TokenSource& one, std::vector<TokenSource>& to) {
-  auto at = std::ranges::lower_bound(to, one.name, {}, &TokenSource::name);
-  if (at == to.end() || at->name != one.name) at = to.insert(at, {.name = one.name});
+  const auto place = [&](const std::string& name) {
+    return std::ranges::lower_bound(to, name, {}, &TokenSource::name);
+  };
+  std::string name = one.name.size() <= kLongestName ? one.name : kOthers;
+  auto at = place(name);
+  const bool found = at != to.end() && at->name == name;
+  if (!found && to.size() >= kMaxSources) name = kOthers, at = place(name);
+  if (at == to.end() || at->name != name) at = to.insert(at, {.name = name});
   at->documents += one.documents, at->bytes += one.bytes, at->tokens += one.tokens;
 }
 
@@ -94,7 +102,8 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
   if (run.rows) files.push_back(name + ".rows.jsonl.zst");
   refuse_finished_files(folder / (name + ".json"), files);
   StageRun stage(folder, inputs,
-                 fmt::format("tokenize 2 {} {} {} {}", run.scan.text(), run.end_token, run.tokenizer, run.rows),
+                 fmt::format("tokenize 3 {} {} {} {} {}", run.scan.text(), run.end_token, run.tokenizer, run.rows,
+                             run.own_sources),
                  run.checkpoint_bytes, {.folder = name + ".unfinished", .whole_files = files, .whole_folder = false});
   TokenShardReport r;
   r.went_on = stage.went_on();
@@ -121,7 +130,9 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
         out.empty += n == 0;
         if (n == 0) return;
         out.lengths.push_back(static_cast<uint32_t>(n));
-        add_source_counts({own_source(d).value_or(inputs.sources[d.source]), 1, d.text.size(), n}, out.sources);
+        std::string source = inputs.sources[d.source];
+        if (run.own_sources) source = own_source(d).value_or(std::move(source));
+        add_source_counts({std::move(source), 1, d.text.size(), n}, out.sources);
         if (run.rows) append_token_row(d, inputs, n, out.rows);
       },
       [&](Encoded&& e) {

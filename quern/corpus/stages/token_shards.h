@@ -17,10 +17,12 @@ struct TokenRun {
   std::string tokenizer;  // which one it is, in words
   std::filesystem::path prefix;
   uint64_t checkpoint_bytes = uint64_t{32} << 20;
-  bool rows = false;  // PREFIX.rows.jsonl.zst: what is known of every document, in the order of the tokens
+  bool own_sources = true;  // counts go by the source that a row names, if it does; false: by that of its file
+  bool rows = false;        // PREFIX.rows.jsonl.zst: what is known of every document, in the order of the tokens
 };
 
-// What a source gave: that which a row names itself, or that of its file.
+// What a source gave: that which a row names itself, or that of its file. The first 1000 names count, and those of at
+// most 256 bytes; what has another is of "others".
 struct TokenSource {
   std::string name;
   uint64_t documents = 0, bytes = 0, tokens = 0;
