@@ -22,7 +22,7 @@ std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.fil
 
 std::unique_ptr<ByteStream> BlockReader::open_file() const {
   const InputFile& f = inputs_.files[file_];
-  if (f.form == InputForm::parquet) return open_parquet(f.path);
+  if (f.form == InputForm::parquet) return open_parquet(f.path, policy_.max_row);
   std::unique_ptr<ByteStream> bytes = f.pipe ? read_pipe(f.pipe, f.path, hash_) : open_bytes(f.path, hash_);
   if (!is_table(f.form)) return bytes;
   return csv_as_json(std::move(bytes), f.path, f.form == InputForm::tsv ? '\t' : ',', policy_.max_row);

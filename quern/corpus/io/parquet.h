@@ -15,7 +15,8 @@
 
 namespace quern::corpus {
 
-std::unique_ptr<ByteStream> open_parquet(const std::filesystem::path& file);
+// A row whose lists make it longer than `max_row` bytes is a line that is cut, and longer than that all the same.
+std::unique_ptr<ByteStream> open_parquet(const std::filesystem::path& file, uint64_t max_row = uint64_t{64} << 20);
 std::vector<std::string> parquet_columns_left_out(const std::filesystem::path& file);
 
 // Columns of a document. An empty one is null, but for source and text.

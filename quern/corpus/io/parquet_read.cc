@@ -35,9 +35,18 @@ class ColumnRows {
     leaves_.reserve(schema.leaves);
     add_leaves(file, schema, chunks);
   }
-  void append(std::string& line) {
+  // Lists end where `line` has `longest` bytes; what else they hold is passed over.
+  void append(std::string& line, size_t longest) {
     if (schema_.children.empty() && !schema_.repeated) return leaves_[0].append(line);
+    longest_ = longest;
     value(schema_, 0, line);
+    for (ColumnCursor& leaf : leaves_)
+      if (leaf.more() && leaf.rep() != 0) damaged("goes on behind its row");
+  }
+  // Behind the last row of a group.
+  void check_end() {
+    for (ColumnCursor& leaf : leaves_)
+      if (leaf.more()) damaged("has more values than rows");
   }
 
  private:
@@ -99,17 +108,36 @@ class ColumnRows {
       skip(c, leaf);
     } else {
       one();
-      while (leaves_[leaf].more() && leaves_[leaf].rep() == static_cast<uint32_t>(c.rep)) {
+      while (goes_on(c, leaf)) {
+        const size_t before = line.size();
         line += ',';
         one();
+        if (before > longest_) line.resize(before);
       }
     }
     line += ']';
   }
+  [[noreturn]] void damaged(const char* why) const {
+    fail("{}: damaged Parquet file: column '{}' {}", name_, schema_.name, why);
+  }
+  // Whether another element of this list follows, by all of its leaves.
+  bool goes_on(const ColumnSchema& c, size_t leaf) {
+    ColumnCursor& first = leaves_[leaf];
+    const bool more = first.more();
+    for (size_t i = 1; i < c.leaves; ++i) {
+      ColumnCursor& other = leaves_[leaf + i];
+      if (other.more() != more || (more && other.rep() != first.rep())) damaged("has lists of different lengths");
+    }
+    return more && first.rep() == static_cast<uint32_t>(c.rep);
+  }
   bool is_there(const ColumnSchema& c, size_t leaf) {
-    if (!leaves_[leaf].more())
-      fail("{}: damaged Parquet file: column '{}' has fewer values than rows", name_, schema_.name);
-    return leaves_[leaf].def() >= static_cast<uint32_t>(c.def);
+    size_t there = 0;
+    for (size_t i = 0; i < c.leaves; ++i) {
+      if (!leaves_[leaf + i].more()) damaged("has fewer values than rows");
+      there += leaves_[leaf + i].def() >= static_cast<uint32_t>(c.def);
+    }
+    if (there != 0 && there != c.leaves) damaged("has a group that is there and is not");
+    return there != 0;
   }
   void skip(const ColumnSchema& c, size_t leaf) {
     for (size_t i = 0; i < c.leaves; ++i) leaves_[leaf + i].skip();
@@ -118,11 +146,13 @@ class ColumnRows {
   const std::string& name_;
   const ColumnSchema& schema_;
   std::vector<ColumnCursor> leaves_;
+  size_t longest_ = 0;
 };
 
 class ParquetLines : public ByteStream {
  public:
-  explicit ParquetLines(const std::filesystem::path& file) : map_(file), name_(file.string()) {
+  ParquetLines(const std::filesystem::path& file, uint64_t max_row)
+      : map_(file), name_(file.string()), max_row_(max_row) {
     bytes_ = {reinterpret_cast<const char*>(map_.bytes().data()), map_.bytes().size()};
     info_ = read_footer(bytes_, name_);
   }
@@ -141,6 +171,7 @@ class ParquetLines : public ByteStream {
  private:
   bool more() {
     while (row_ == rows_) {
+      for (ColumnRows& c : columns_) c.check_end();
       if (group_ == info_.groups.size()) return false;
       const GroupInfo& g = info_.groups[group_++];
       row_ = 0, rows_ = g.rows;
@@ -158,10 +189,11 @@ class ParquetLines : public ByteStream {
       }
     }
     for (; row_ < rows_ && lines_.size() < (size_t{1} << 18); ++row_) {
+      const size_t longest = lines_.size() + max_row_;
       if (columns_.empty()) lines_ += '{';
       for (size_t i = 0; i < columns_.size(); ++i) {
         lines_ += heads_[i];
-        columns_[i].append(lines_);
+        columns_[i].append(lines_, longest);
       }
       lines_ += "}\n";
     }
@@ -169,6 +201,7 @@ class ParquetLines : public ByteStream {
   }
   MappedFile map_;
   std::string name_;
+  uint64_t max_row_;
   std::string_view bytes_;
   FileInfo info_;
   size_t group_ = 0;
@@ -181,8 +214,8 @@ class ParquetLines : public ByteStream {
 
 }  // namespace
 
-std::unique_ptr<ByteStream> open_parquet(const std::filesystem::path& file) {
-  return std::make_unique<ParquetLines>(file);
+std::unique_ptr<ByteStream> open_parquet(const std::filesystem::path& file, uint64_t max_row) {
+  return std::make_unique<ParquetLines>(file, max_row);
 }
 
 std::vector<std::string> parquet_columns_left_out(const std::filesystem::path& file) {

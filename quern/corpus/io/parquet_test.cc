@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 const fs::path kFiles = QUERN_SOURCE_DIR "/quern/corpus/io/testdata/parquet";
 
-std::string lines_of(const fs::path& file) {
-  auto in = open_parquet(file);
+std::string lines_of(const fs::path& file, uint64_t max_row = uint64_t{1} << 26) {
+  auto in = open_parquet(file, max_row);
   std::string all, piece(1000, ' ');
   while (const size_t n = in->read(piece.data(), piece.size())) all.append(piece, 0, n);
   return all;
@@ -111,6 +111,20 @@ TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
   bytes[at + 1] = 8;
   write_file(root_ / "four.parquet", bytes);
   EXPECT_NE(message_of([&] { lines_of(root_ / "four.parquet"); }).find("encoding 4"), std::string::npos);
+}
+
+// Lists are not kept in memory beyond the longest row, and what stays of such a row is still too long.
+TEST_F(ParquetTest, ListsEndWhereARowIsTooLong) {
+  constexpr size_t kLongest = 60;
+  const std::string whole = lines_of(kFiles / "nested.parquet"), cut = lines_of(kFiles / "nested.parquet", kLongest);
+  EXPECT_LT(cut.size(), whole.size());
+  EXPECT_EQ(std::ranges::count(cut, '\n'), std::ranges::count(whole, '\n'));
+  for (size_t a = 0, b = 0; b < cut.size();) {
+    const size_t a_end = whole.find('\n', a), b_end = cut.find('\n', b);
+    const std::string before = whole.substr(a, a_end - a), after = cut.substr(b, b_end - b);
+    EXPECT_TRUE(before == after || (before.size() > after.size() && after.size() > kLongest)) << after;
+    a = a_end + 1, b = b_end + 1;
+  }
 }
 
 TEST_F(ParquetTest, BrotliIsRead) {
