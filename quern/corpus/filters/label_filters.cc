@@ -27,7 +27,7 @@ class LabelFilter : public DocumentFilter {
     double p = 0;
     if (model_->classify(utf8, scratch_).label >= 0)
       for (size_t l : wanted_) p += static_cast<double>(scratch_.scores[l]);
-    r.failing = p < minimum_;
+    r.failing = !(p >= minimum_);  // what overflows is kept by nobody
     return r;
   }
 

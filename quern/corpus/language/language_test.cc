@@ -2,6 +2,7 @@
 // tools/oracles/corpus/languages.py), instruction sets against each other, training, files.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "quern/base/cpu.h"
@@ -119,6 +120,30 @@ TEST(NgramClassifier, DamagedFilesAreRefused) {
   std::string wide = sound;
   wide.replace(wide.find("\"bits\":"), 9, "\"bits\":99");
   EXPECT_THROW(NgramClassifier::parse(wide, "x"), Error);
+}
+
+// Rows of 127, and one number says which of two labels.
+std::string largest_rows(const std::string& orders) {
+  std::string s = "quern-ngrams-1\n{\"shape\":{\"bits\":1,\"width\":16,\"orders\":" + orders +
+                  "},\"labels\":[\"a\",\"b\"],\"scale\":0.01}\n" + std::string(32, 127);
+  std::vector<float> floats(2 * 16 + 2);
+  floats[0] = 1, floats[16] = -1;
+  return s.append(reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float));
+}
+
+TEST(NgramClassifier, AVeryLongTextDoesNotOverflow) {
+  const NgramClassifier c = NgramClassifier::parse(largest_rows("[1,2,3,4]"), "x");
+  std::string text;
+  for (int i = 0; i < 2'300'000; ++i) text += "ab";  // 18.4 million n-grams: more than 2^31 / 127
+  NgramClassifier::Scratch scratch;
+  const NgramClassifier::Answer a = c.classify(text, scratch);
+  ASSERT_GT(scratch.buckets.size(), size_t{17'000'000});
+  EXPECT_EQ(a.label, 0);
+  EXPECT_NEAR(a.probability, 1 / (1 + std::exp(-2 * 1.27)), 1e-4);
+  EXPECT_THROW(NgramClassifier::parse(largest_rows("[1,1,1,1,1]"), "x"), Error);
+  std::string no_number = largest_rows("[1]");
+  no_number.replace(no_number.size() - 4, 4, std::string("\0\0\xC0\x7F", 4));
+  EXPECT_THROW(NgramClassifier::parse(no_number, "x"), Error);
 }
 
 TEST(LabelReport, CountsByHand) {

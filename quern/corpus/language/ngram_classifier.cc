@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kMagic = "quern-ngrams-1\n";
 constexpr int kMaxWidth = 64;
 constexpr size_t kMaxLabels = 1024;
-constexpr float kNothing = 20;  // a label so far below the best one, in the exponent, has no probability
+constexpr size_t kSummed = size_t{1} << 23;  // rows of int8 whose sum 32 bits hold
+constexpr float kNothing = 20;               // a label so far below the best one, in the exponent, has no probability
 
 struct Header {
   NgramShape shape;
@@ -29,8 +30,8 @@ struct Header {
 };
 
 void check_shape(const NgramShape& s, size_t labels, const std::string& name) {
-  const bool orders =
-      !s.orders.empty() && std::ranges::all_of(s.orders, [](int n) { return n >= 1 && n <= kMaxNgram; });
+  const bool orders = !s.orders.empty() && s.orders.size() <= kMaxNgram &&
+                      std::ranges::all_of(s.orders, [](int n) { return n >= 1 && n <= kMaxNgram; });
   if (s.bits < 1 || s.bits > 24 || s.width < 16 || s.width > kMaxWidth || s.width % 16 != 0 || !orders ||
       labels < 2 || labels > kMaxLabels)
     fail("{}: damaged: a classifier of 2^{} rows of {}, {} labels", name, s.bits, s.width, labels);
@@ -96,6 +97,11 @@ NgramClassifier NgramClassifier::parse(std::string_view bytes, const std::string
     bytes.remove_prefix(to.size() * sizeof to[0]);
   };
   take(c.rows_), take(c.weights_), take(c.bias_);
+  const auto finite = [](const std::vector<float>& v) {
+    return std::ranges::all_of(v, [](float x) { return std::isfinite(x); });
+  };
+  if (!std::isfinite(c.scale_) || !finite(c.weights_) || !finite(c.bias_))
+    fail("{}: damaged: a weight is not a finite number", name);
   c.set_columns();
   return c;
 }
@@ -125,8 +131,13 @@ NgramClassifier::Answer NgramClassifier::classify(std::string_view utf8, Scratch
     return {};
   }
   ngram_buckets(scratch.letters, shape_, scratch.buckets);
-  int32_t sums[kMaxWidth] = {};
-  add_rows(rows_.data(), width, scratch.buckets, sums);
+  int64_t sums[kMaxWidth] = {};
+  for (size_t at = 0; at < scratch.buckets.size(); at += kSummed) {
+    int32_t some[kMaxWidth] = {};
+    add_rows(rows_.data(), width,
+             std::span(scratch.buckets).subspan(at, std::min(kSummed, scratch.buckets.size() - at)), some);
+    for (size_t k = 0; k < width; ++k) sums[k] += some[k];
+  }
   const float mean = scale_ / static_cast<float>(std::max<size_t>(scratch.buckets.size(), 1));
   std::vector<float>& z = scratch.scores;
   z.assign(bias_.begin(), bias_.end());
