@@ -89,6 +89,8 @@ class LineReader {
       while (at < names.size() && names[at] != key) ++at;
       if (at < names.size()) {
         if (!wanted(out[at])) return false;
+        for (size_t again = at + 1; again < names.size(); ++again)
+          if (names[again] == key) out[again] = out[at];
       } else if (!value(1)) {
         return false;
       }

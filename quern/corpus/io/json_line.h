@@ -16,7 +16,7 @@ struct JsonMember {
   std::string_view raw;    // the bytes of the line, a string's quotes included
 };
 
-// Reads `line` into out[i] for names[i] (of members named twice the last counts). Unescaped strings lie in `scratch`,
+// Reads `line` into out[i] for names[i] (of members named twice the last counts; a name may be wanted twice). Unescaped strings lie in `scratch`,
 // which must hold line.size() bytes. Returns null, or what is wrong with the line.
 const char* read_json_line(std::string_view line, std::span<const std::string> names, std::span<JsonMember> out,
                            char* scratch);

@@ -79,6 +79,17 @@ TEST(JsonLine, ReadsStrings) {
   EXPECT_EQ(t, "a long enough key and value to cross sixteen bytes \t twice");
 }
 
+// A field may be wanted for two things, such as an address that is the id.
+TEST(JsonLine, ReadsAMemberTwice) {
+  const std::string line = R"({"text":"a","id":"b"})";
+  const std::vector<std::string> names = {"id", "text", "id"};
+  std::vector<JsonMember> out(3);
+  std::vector<char> scratch(line.size());
+  EXPECT_EQ(read_json_line(line, names, out, scratch.data()), nullptr);
+  EXPECT_EQ(out[0].raw, "\"b\"");
+  EXPECT_EQ(out[2].raw, "\"b\"");
+}
+
 // Mutated lines: accepted by one reader exactly when by the other, with the same text.
 TEST(JsonLine, AgreesWithTheGeneralReader) {
   const std::string seeds[] = {

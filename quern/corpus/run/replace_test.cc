@@ -102,6 +102,17 @@ TEST_F(ReplacedRun, LeavesNoEmptyFolders) {
   EXPECT_EQ(read_file(aside() / "mixed/part-00000.jsonl.zst"), "old");
 }
 
+// What a killed run made, and the one in its place does not, goes.
+TEST_F(ReplacedRun, LeavesNoFileThatTheNextOneDoesNotMake) {
+  RunNames names{.folder = "x.unfinished", .whole_files = {"x.bin", "x.rows"}, .whole_folder = false};
+  { RunFolder killed(root_, "with rows", Ranks(), names); }
+  write_file(root_ / "x.rows", "old"), write_file(root_ / "y.rows", "another's");
+  names.whole_files = {"x.bin"};
+  RunFolder run(root_, "without rows", Ranks(), names);
+  EXPECT_FALSE(fs::exists(root_ / "x.rows"));
+  EXPECT_TRUE(fs::exists(root_ / "y.rows"));
+}
+
 // A process that was killed while it set a run aside, in the current folder.
 TEST_F(ReplacedRun, IsPutBackIntoTheCurrentFolder) {
   const fs::path before = fs::current_path();

@@ -303,6 +303,8 @@ void RunFolder::start_over(const fs::path& out, const RunNames& names) {
     fail("{} holds {}, which no corpus run that can be resumed wrote: name a new or an empty folder", out.string(),
          other);
   }
+  for (const OwnedFile& f : listed)  // of a killed run that made more than this one will
+    if (!names.whole_folder && fs::is_regular_file(out / f.name)) own.push_back(out / f.name);
   for (const fs::path& file : own) fs::remove(file);
   fs::remove(root_ / "files");
   clear(folder_);
