@@ -8,6 +8,7 @@
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/base/error.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/stages/annotate.h"
 
@@ -18,7 +19,16 @@ using namespace corpus;
 
 FilterRun annotate_run(const CorpusFlags& flags, const AnnotateSettings& s, const Inputs& in) {
   FilterRun run{.make = find_filter(s.filter, flags.recipe.lists), .what = {}, .scan = flags.scan(), .to = {}};
-  run.what = fmt::format("annotate {} {}", write_value(s).dump(), flags.recipe.lists);
+  flags.check_url("corpus annotate", s.filter, run.make, in);
+  run.what =
+      fmt::format("annotate {} {} {}", write_value(s).dump(), flags.recipe.lists, filter_models_text(s.filter));
+  if (!s.classifier.empty()) run.what += fmt::format(" {:016x}", file_hash(s.classifier));
+  for (const std::string& file : s.labels)
+    if (is_pipe(file))
+      throw UsageError(
+          fmt::format("quern corpus annotate: --labels {}: is read more than once, and a pipe is read once: write it "
+                      "to a file first",
+                      file));
   if (!s.labels.empty()) run.what = run_identity(find_inputs(s.labels, "auto", "labels"), run.what);
   run.keep_all = true;
   std::vector<std::string> rules;
@@ -26,6 +36,15 @@ FilterRun annotate_run(const CorpusFlags& flags, const AnnotateSettings& s, cons
     for (const char* r : run.make()->rules()) rules.emplace_back(r);
   run.columns = annotate_columns(s, in, rules);
   return run;
+}
+
+// How many rows had an id of a side file; warns where none had.
+std::string labelled_in_words(const AnnotateSettings& s, const FilterReport& r) {
+  if (s.labels.empty()) return "";
+  if (r.labelled == 0)
+    fmt::print(stderr,
+               "warning: no document has an id of the side files: compare the ids in both, as they are written\n");
+  return fmt::format(", {} of them with a row of the side files", r.labelled);
 }
 
 }  // namespace
@@ -66,12 +85,13 @@ int corpus_annotate(Words args) {
   report_resuming(flags.out, r.went_on);
   warn_about_idle(r.idle_rules);
   warn_about_own_members(r.own_members);
+  const std::string labelled = labelled_in_words(s, r);
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
     return status;
   }
-  fmt::print("{}: {} documents annotated\n", flags.out, r.kept);
+  fmt::print("{}: {} documents annotated{}\n", flags.out, r.kept, labelled);
   print_rules(r, stdout);
   return status;
 }

@@ -1,6 +1,5 @@
 // quern corpus filter | extract: keeps the documents that pass a filter's rules, or all; the others are written with their
 // reasons. With --out -, rows go to standard output.
-#include <algorithm>
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
@@ -28,12 +27,9 @@ int FilterCommand::run(const FilterMaker& make) const {
   const std::string filter = flags.source().filters(), &lists = flags.recipe.lists;
   refuse_with_stdout(verb, flags, {{"--rejects", removed.rejects}, {"--reasons", removed.reasons}, {"--json", json}});
   const Inputs in = flags.inputs();
-  const bool fields = std::ranges::any_of(in.files, [](const auto& f) { return f.form != InputForm::warc; });
-  if (fields && make && make()->wants_url() && flags.source().url_field.empty())
-    throw UsageError(
-        fmt::format("quern {}: --filter {} needs --url-field: name the field with the URL", verb, filter));
+  flags.check_url(verb, filter, make, in);
   FilterRun run{.make = make,
-                .what = fmt::format("{} {}", filter, lists),
+                .what = fmt::format("{} {} {}", filter, lists, filter_models_text(filter)),
                 .scan = flags.scan(),
                 .rejects = removed.rejects,
                 .reasons = removed.reasons,

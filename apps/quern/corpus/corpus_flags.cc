@@ -101,6 +101,14 @@ void CorpusFlags::check(const std::string& verb) const {
   check_ranges(verb, list_settings(recipe.write));
 }
 
+void CorpusFlags::check_url(const std::string& verb, const std::string& filter, const corpus::FilterMaker& make,
+                            const corpus::Inputs& in) const {
+  const bool fields = std::ranges::any_of(in.files, [](const auto& f) { return f.form != corpus::InputForm::warc; });
+  if (fields && make && make()->wants_url() && source().url_field.empty())
+    throw UsageError(
+        fmt::format("quern {}: --filter {} needs --url-field: name the field with the URL", verb, filter));
+}
+
 corpus::Inputs CorpusFlags::inputs() const {
   corpus::Inputs in = corpus::find_inputs(words, source().form, "", to_stdout() ? "" : out);
   if (!out.empty() && !to_stdout()) corpus::refuse_input_folder(words, in, out, "--out");

@@ -54,6 +54,9 @@ struct CorpusFlags {
   void declare_filter(Args& a);                  // by name, and its word lists
   void check(const std::string& verb) const;     // throws UsageError
   void check_reading(const std::string& verb) const;
+  // Throws UsageError for a filter that judges addresses where nothing says which field has them.
+  void check_url(const std::string& verb, const std::string& filter, const corpus::FilterMaker& make,
+                 const corpus::Inputs& in) const;
   corpus::Inputs inputs() const;
   void clear_output(const corpus::Inputs& in) const;  // of an earlier run, where that was asked for
   corpus::ScanOptions scan() const;

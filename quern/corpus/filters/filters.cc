@@ -1,10 +1,12 @@
 #include "quern/corpus/filters/filters.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
+#include "quern/corpus/bytes/hashing.h"
 #include "quern/corpus/filters/filter_makers.h"
 #include "quern/corpus/filters/filter_registry.h"
 #include "quern/corpus/filters/zyda_filter.h"
@@ -103,6 +105,24 @@ std::vector<std::string> filter_names() {
   for (const BuiltInFilter& f : kFilters) names.emplace_back(f.name);
   names.insert(names.end(), std::begin(kModelFilterForms), std::end(kModelFilterForms));
   return names;
+}
+
+std::string filter_models_text(const std::string& name) {
+  std::string all;
+  for (size_t at = 0; at <= name.size();) {
+    const size_t end = std::min(name.find('+', at), name.size());
+    const std::string one = name.substr(at, end - at);
+    at = end + 1;
+    const size_t colon = one.find(':');
+    if (colon == one.npos) continue;
+    // A path, which may hold colons, and then arguments.
+    for (size_t cut = one.size(); cut != one.npos && cut > colon; cut = one.rfind(':', cut - 1))
+      if (const std::string file = one.substr(colon + 1, cut - colon - 1); std::filesystem::is_regular_file(file)) {
+        all += fmt::format("{:016x} ", file_hash(file));
+        break;
+      }
+  }
+  return all;
 }
 
 FilterMaker find_filter(const std::string& name, const std::string& lists) {

@@ -9,6 +9,7 @@
 #include "quern/corpus/io/json_line.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/language/languages.h"
+#include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
 namespace {
@@ -21,8 +22,19 @@ std::string text_json(std::string_view text) {
   return out;
 }
 
-// An id as JSON writes it in one way: numbers as they stand, texts with the shortest escapes.
-std::string id_key(const Json& id) { return id.is_string() ? text_json(id.as_string()) : id.dump(); }
+// Names and values of a line that is a JSON object, as they stand there: numbers keep all their digits.
+SideFiles::Members raw_members(std::string_view line, const Json& object, const std::string& where) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.as_object()) names.push_back(name);
+  std::vector<JsonMember> found(names.size());
+  std::vector<char> scratch(line.size());
+  if (const char* problem = read_json_line(line, names, found, scratch.data())) fail("{}: {}", where, problem);
+  if (text::utf8_error(line) != std::string_view::npos) fail("{}: expected UTF-8", where);
+  SideFiles::Members members;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (found[i].kind != JsonMember::Kind::missing) members.emplace_back(names[i], found[i].raw);
+  return members;
+}
 
 std::string features_json(std::string_view text, std::string& squeezed) {
   ZydaFeatures f;
@@ -51,7 +63,7 @@ struct AnnotateModels {
 class AnnotateColumns : public RowColumns {
  public:
   explicit AnnotateColumns(std::shared_ptr<const AnnotateModels> m) : m_(std::move(m)) {}
-  void columns(const DocumentView& d, const FilterResult& result, const Add& add) override {
+  bool columns(const DocumentView& d, const FilterResult& result, const Add& add) override {
     const AnnotateSettings& s = m_->settings;
     add(kId, document_id_json(d));
     if (m_->named) add("source", text_json(m_->sources[d.source]));
@@ -65,9 +77,10 @@ class AnnotateColumns : public RowColumns {
     if (s.features) put("features", features_json(d.text, squeezed_));
     if (!m_->rules.empty()) put("failing", failing_json(result, m_->rules));
     if (m_->classifier) put("quality", fmt::format("{:.4f}", m_->classifier->probability(features_.make(d.text))));
-    if (!m_->sides) return;
-    if (const SideFiles::Members* found = m_->sides->find(document_id_json(d)))
-      for (const auto& [name, value] : *found) add(s.prefix + name, value);
+    const SideFiles::Members* found = m_->sides ? m_->sides->find(document_id_json(d)) : nullptr;
+    if (!found) return false;
+    for (const auto& [name, value] : *found) add(s.prefix + name, value);
+    return true;
   }
 
  private:
@@ -86,7 +99,7 @@ SideFiles::SideFiles(const std::vector<std::string>& files) {
 const SideFiles::Members* SideFiles::find(std::string_view id_json) const {
   // A text may be written with other escapes than those that a key has.
   std::string key(id_json);
-  if (key.find('\\') != key.npos) key = id_key(Json::parse(key, "an id"));
+  if (key.find('\\') != key.npos) key = text_json(Json::parse(key, "an id").as_string("an id"));
   const auto at = rows_.find(key);
   return at == rows_.end() ? nullptr : &at->second;
 }
@@ -100,12 +113,15 @@ void SideFiles::read(const std::string& file) {
     ++number;
     if (line.find_first_not_of(" \t\r") == line.npos) return;
     const std::string where = fmt::format("{}:{}", file, number);
+    if (line.size() > ReadPolicy().max_row) fail("{}: a row longer than {} bytes", where, ReadPolicy().max_row);
     const Json j = Json::parse(line, where);
     const Json* id = j.is_object() ? j.find(kId) : nullptr;
     if (!id || !(id->is_string() || id->is_number())) fail("{}: expected a JSON object with an id", where);
-    Members& members = rows_[id_key(*id)];
-    for (const auto& [name, value] : j.as_object())
-      if (name != kId) members.emplace_back(name, value.dump());
+    Members all = raw_members(line, j, where);
+    const auto own = std::ranges::find(all, kId, &Members::value_type::first);
+    Members& members = rows_[id->is_string() ? text_json(id->as_string()) : own->second];
+    for (auto& m : all)
+      if (m.first != kId) members.push_back(std::move(m));
   };
   while (const size_t n = in->read(piece.data(), piece.size())) {
     text.append(piece, 0, n);

@@ -29,13 +29,13 @@ struct AnnotateSettings {
   }
 };
 
-// Rows of side files by id, for all workers.
+// Rows of side files by id, for all workers. An id that is a number is one when it is written alike; values stay as they
+// are written.
 class SideFiles {
  public:
   explicit SideFiles(const std::vector<std::string>& files);
   using Members = std::vector<std::pair<std::string, std::string>>;  // name, JSON value
   const Members* find(std::string_view id_json) const;               // null: none has it
-  size_t size() const { return rows_.size(); }
 
  private:
   void read(const std::string& file);

@@ -14,9 +14,9 @@ namespace quern::corpus {
 class RowColumns {
  public:
   virtual ~RowColumns() = default;
-  // add(name, JSON value) for every column of this document.
+  // add(name, JSON value) for every column of this document. Whether a side file had a row for it.
   using Add = std::function<void(const std::string& name, std::string_view value)>;
-  virtual void columns(const DocumentView& d, const FilterResult& result, const Add& add) = 0;
+  virtual bool columns(const DocumentView& d, const FilterResult& result, const Add& add) = 0;
 };
 using RowColumnsMaker = std::function<std::unique_ptr<RowColumns>()>;
 
