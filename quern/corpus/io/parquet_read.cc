@@ -39,9 +39,9 @@ class ColumnRows {
   void append(std::string& line, size_t longest) {
     if (schema_.children.empty() && !schema_.repeated) return leaves_[0].append(line);
     longest_ = longest;
-    value(schema_, 0, line);
     for (ColumnCursor& leaf : leaves_)
-      if (leaf.more() && leaf.rep() != 0) damaged("goes on behind its row");
+      if (leaf.more() && leaf.rep() != 0) damaged("has an element between two rows");
+    value(schema_, 0, line);
   }
   // Behind the last row of a group.
   void check_end() {

@@ -113,6 +113,28 @@ TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
   EXPECT_NE(message_of([&] { lines_of(root_ / "four.parquet"); }).find("encoding 4"), std::string::npos);
 }
 
+// A list of two leaves, in two rows: where elements begin is told for each leaf, and a damaged one moves no value to
+// another row.
+TEST_F(ParquetTest, LeavesOfAListMustAgree) {
+  const std::string whole = read_file(kFiles / "pairs.parquet");
+  EXPECT_EQ(lines_of(kFiles / "pairs.parquet"),
+            "{\"pairs\":[{\"a\":1,\"b\":10},{\"a\":2,\"b\":20}]}\n{\"pairs\":[{\"a\":3,\"b\":30}]}\n");
+  const std::string levels("\x02\0\0\0\x03\x02", 6);  // 0 1 0
+  const size_t first = whole.find(levels) + 5, second = whole.find(levels, first) + 5;
+  ASSERT_LT(second, whole.size());
+  const auto problem = [&](char a, char b) {
+    std::string bytes = whole;
+    bytes[first] = a, bytes[second] = b;
+    write_file(root_ / "pairs.parquet", bytes);
+    return message_of([&] { lines_of(root_ / "pairs.parquet"); });
+  };
+  EXPECT_NE(problem(2, 4).find("has lists of different lengths"), std::string::npos);
+  EXPECT_NE(problem(4, 2).find("has lists of different lengths"), std::string::npos);
+  EXPECT_NE(problem(0, 0).find("has more values than rows"), std::string::npos);
+  EXPECT_NE(problem(6, 6).find("has fewer values than rows"), std::string::npos);
+  EXPECT_NE(problem(3, 2).find("has an element between two rows"), std::string::npos);
+}
+
 // Lists are not kept in memory beyond the longest row, and what stays of such a row is still too long.
 TEST_F(ParquetTest, ListsEndWhereARowIsTooLong) {
   constexpr size_t kLongest = 60;

@@ -134,6 +134,10 @@ def main():
     others = {"text": ["a"], "price": pa.array([None], pa.decimal128(9, 2)), "key": pa.array([b"0123"], pa.binary(4)),
               "in": pa.array([{"price": None}], pa.struct([("price", pa.decimal128(9, 2))]))}
     pq.write_table(pa.table(others), folder / "others.parquet", compression="none")
+    pair = pa.list_(pa.struct([("a", pa.int32()), ("b", pa.int32())]))
+    pairs = pa.array([[{"a": 1, "b": 10}, {"a": 2, "b": 20}], [{"a": 3, "b": 30}]], pair)
+    pq.write_table(pa.table({"pairs": pairs}), folder / "pairs.parquet", compression="none", use_dictionary=False,
+                   write_statistics=False, store_schema=False)
     pq.write_table(pa.table({"text": ["a", "b"] * 50}), folder / "brotli.parquet", compression="brotli")
 
 
