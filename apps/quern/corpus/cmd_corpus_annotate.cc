@@ -39,12 +39,12 @@ FilterRun annotate_run(const CorpusFlags& flags, const AnnotateSettings& s, cons
 }
 
 // How many rows had an id of a side file; warns where none had.
-std::string labelled_in_words(const AnnotateSettings& s, const FilterReport& r) {
+std::string labeled_in_words(const AnnotateSettings& s, const FilterReport& r) {
   if (s.labels.empty()) return "";
-  if (r.labelled == 0)
+  if (r.labeled == 0)
     fmt::print(stderr,
                "warning: no document has an id of the side files: compare the ids in both, as they are written\n");
-  return fmt::format(", {} of them with a row of the side files", r.labelled);
+  return fmt::format(", {} of them with a row of the side files", r.labeled);
 }
 
 }  // namespace
@@ -85,13 +85,13 @@ int corpus_annotate(Words args) {
   report_resuming(flags.out, r.went_on);
   warn_about_idle(r.idle_rules);
   warn_about_own_members(r.own_members);
-  const std::string labelled = labelled_in_words(s, r);
+  const std::string labeled = labeled_in_words(s, r);
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
     return status;
   }
-  fmt::print("{}: {} documents annotated{}\n", flags.out, r.kept, labelled);
+  fmt::print("{}: {} documents annotated{}\n", flags.out, r.kept, labeled);
   print_rules(r, stdout);
   return status;
 }

@@ -49,7 +49,7 @@ void keep(const DocumentView& d, const FilterResult& j, const FilterRun& run, co
   bool own = !run.source_field.empty() &&
              add_source(run.source_field, in.sources[d.source], from, out.kept) == AddedMember::other;
   if (sieve.columns)
-    r.labelled += sieve.columns->columns(d, j, [&](const std::string& name, std::string_view value) {
+    r.labeled += sieve.columns->columns(d, j, [&](const std::string& name, std::string_view value) {
       own = add_member(name, value, from, out.kept) == AddedMember::other || own;
     });
   r.own_members += own;
@@ -77,7 +77,7 @@ void sift(const DocumentView& d, const FilterRun& run, const Inputs& in, const s
 
 void add(const FilterReport& o, FilterReport& r) {
   r.kept += o.kept, r.rejected += o.rejected, r.changed += o.changed, r.kept_bytes += o.kept_bytes;
-  r.own_members += o.own_members, r.labelled += o.labelled;
+  r.own_members += o.own_members, r.labeled += o.labeled;
   for (size_t i = 0; i < o.rule_any.size(); ++i) r.rule_first[i] += o.rule_first[i], r.rule_any[i] += o.rule_any[i];
 }
 
@@ -111,7 +111,7 @@ Json FilterReport::json() const {
   j.set("bytes_in", static_cast<int64_t>(scan.read.text_bytes)), j.set("seconds", seconds);
   j.set("rejected", static_cast<int64_t>(rejected)), j.set("changed", static_cast<int64_t>(changed));
   j.set("bytes_out", static_cast<int64_t>(bytes_out)), j.set("own_members", static_cast<int64_t>(own_members));
-  j.set("labelled", static_cast<int64_t>(labelled));
+  j.set("labeled", static_cast<int64_t>(labeled));
   j.set("rules", rules_json(rules, rule_first, rule_any));
   if (!idle_rules.empty()) j.set("idle_rules", write_value(idle_rules));
   j.set("read", scan.read.json());

@@ -30,13 +30,13 @@ struct FilterReport {
   std::vector<uint64_t> rule_first, rule_any;
   uint64_t kept = 0, rejected = 0, changed = 0, kept_bytes = 0, bytes_out = 0;
   uint64_t own_members = 0;  // kept rows with a member of the name of a column, which stays
-  uint64_t labelled = 0;     // kept rows that a side file had a row for
+  uint64_t labeled = 0;      // kept rows that a side file had a row for
   double seconds = 0;        // of this process
   ResumeInfo went_on;
   template <class V>
   void visit(V& v) {  // what is counted on the way
     v("rule_first", rule_first), v("rule_any", rule_any), v("kept", kept), v("rejected", rejected);
-    v("changed", changed), v("kept_bytes", kept_bytes), v("own_members", own_members), v("labelled", labelled);
+    v("changed", changed), v("kept_bytes", kept_bytes), v("own_members", own_members), v("labeled", labeled);
   }
   Json json() const;
 };
