@@ -48,12 +48,15 @@ stage() { # VERB NAME
 measure start start
 build() { "$quern" data build "$@" --tokenizer start; }
 if [ ! -e data/ended ]; then
-  "$quern" gym sample "${kinds[@]}" "${more[@]}" --difficulty 0-5 --count "$((24000 * percent / 100))" --seed 51 \
+  "$quern" gym sample "${more[@]}" --difficulty 0-4 --count "$((12000 * percent / 100))" --seed 51 \
     --format chat >data/solutions.jsonl
+  "$quern" gym solutions start "${kinds[@]}" --difficulty 1-5 --count "$(((60 * percent + 99) / 100))" --samples 8 --seed 53 \
+    --keep 2 --keep-all-right 0.3 --max-tokens 320 --out data/own.jsonl
   "$quern" data attempts start --out data/attempts.jsonl --level 3-5 --count "$((800 * percent / 100))" --seed 52 \
     --keep-all-right 0.2 --keep-all-wrong 0
-  build data/solutions.jsonl --chat --max-tokens 513 --out data/solutions
-  build data/attempts.jsonl --chat --max-tokens 513 --out data/attempts
+  for name in solutions own attempts; do
+    build "data/$name.jsonl" --chat --max-tokens 513 --out "data/$name"
+  done
   build data/prose-text/[a-gi-z]*.txt --documents file --out data/prose
   touch data/ended
 fi

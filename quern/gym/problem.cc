@@ -17,6 +17,21 @@ namespace {
 
 const std::string& said(const Problem& p) { return p.found.empty() ? p.answer : p.found; }
 
+Json message(const char* role, std::string content) {
+  Json m = Json::object();
+  m.set("role", role), m.set("content", std::move(content));
+  return m;
+}
+
+std::string chat_of(const Problem& p, std::string prompt, std::string reply) {
+  Json messages = Json::array(), j = Json::object();
+  messages.push(message("user", std::move(prompt)));
+  messages.push(message("assistant", std::move(reply)));
+  j.set("messages", std::move(messages));
+  j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
+  return j.dump() + "\n";
+}
+
 }  // namespace
 
 std::string plain_form(const Problem& p) {
@@ -28,17 +43,11 @@ std::string assistant_content(const Problem& p, std::string_view lead) {
 }
 
 std::string chat_line(const Problem& p, std::string_view prompt, std::string_view lead) {
-  auto message = [](const char* role, std::string content) {
-    Json m = Json::object();
-    m.set("role", role), m.set("content", std::move(content));
-    return m;
-  };
-  Json messages = Json::array(), j = Json::object();
-  messages.push(message("user", std::string(prompt.empty() ? p.question : prompt)));
-  messages.push(message("assistant", assistant_content(p, lead)));
-  j.set("messages", std::move(messages));
-  j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
-  return j.dump() + "\n";
+  return chat_of(p, std::string(prompt.empty() ? p.question : prompt), assistant_content(p, lead));
+}
+
+std::string chat_line_of_reply(const Problem& p, std::string reply) {
+  return chat_of(p, p.question, std::move(reply));
 }
 
 bool answers(std::string_view text, const Problem& p) { return final_answer(text) == final_answer(p.answer); }

@@ -34,6 +34,7 @@ std::string plain_form(const Problem& p);  // "Question: …\n…\nAnswer: …\n
 // One line of chat JSONL: messages, kind, level, answer. The user asks `prompt`, or the question itself; `lead`
 // stands before the steps.
 std::string chat_line(const Problem& p, std::string_view prompt = {}, std::string_view lead = {});
+std::string chat_line_of_reply(const Problem& p, std::string reply);  // the same with this answer
 std::string assistant_content(const Problem& p, std::string_view lead = {});  // "<think>\n…\n</think>\n\nAnswer: …"
 
 using verify::final_answer;

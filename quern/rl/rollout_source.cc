@@ -15,6 +15,7 @@
 #include "quern/rl/rollout_checks.h"
 #include "quern/rl/rollout_log.h"
 #include "quern/rl/rollout_supply.h"
+#include "quern/rl/sampling_ranks.h"
 #include "quern/rl/scores.h"
 #include "quern/train/trainer/export.h"
 #include "quern/train/trainer/gradients.h"
@@ -51,10 +52,8 @@ class RolloutSource : public train::BatchSource {
   bool samples_from_model() const override { return true; }
 
  private:
-  int64_t share(int64_t rows) const;
   void publish();
   void finish_filling();
-  void fill(int64_t groups, int64_t under_way);
   void fill_ahead(int64_t rows);
   std::vector<RolloutGroup> groups_of(int64_t rows);
   void value(RolloutGroup& g);
@@ -67,16 +66,18 @@ class RolloutSource : public train::BatchSource {
   const PhaseConfig& phase_;
   const RlConfig& c_;
   const train::RankGroups& ranks_;
+  SamplingRanks sampling_;
   text::Tokenizer tokenizer_;
   text::ChatTemplate chat_template_;
-  models::PackedTwin twin_;
+  models::Model& model_;
+  std::optional<models::PackedTwin> twin_;  // none: an adapter learns, and its base is in its form for inference
   infer::Engine engine_;
   RolloutSampler sampler_;
   Environments environments_;
   gym::LearnerDifficulties difficulties_;
   RolloutSupply supply_;
-  std::map<std::string, double> best_;  // highest share solved of a group, by environment
-  std::unique_ptr<models::Model> reference_;
+  std::map<std::string, double> best_;        // highest share solved of a group, by environment
+  std::unique_ptr<models::Model> reference_;  // of the KL; none: the model without its adapter
   std::optional<RolloutLog> log_;
   bool logging_ = false;
   std::shared_ptr<PolicyStats> stats_;
@@ -96,6 +97,11 @@ RolloutOptions rollout_options(const PhaseConfig& p, const std::filesystem::path
           .stop_ids = models::load_generation_config(tokenizer).eos_token_id};
 }
 
+std::optional<models::PackedTwin> twin_of(const Recipe& r, const nn::Registry& registry, models::Model& model) {
+  if (r.adapter.on()) return {};
+  return std::optional<models::PackedTwin>(std::in_place, registry, model, sampling_format(r));
+}
+
 infer::EngineOptions engine_options(const Recipe& r, const RlConfig& c, const text::Tokenizer& tokenizer) {
   return {.kv = r.dtype == "bf16" ? DType::bf16 : DType::f32,
           .max_sequences = c.max_sequences,
@@ -110,23 +116,25 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
       phase_(recipe_.phase[r.phase]),
       c_(phase_.rl),
       ranks_(r.ranks),
+      sampling_(ranks_, c_.samplers, fmt::format("phase '{}'", phase_.name)),
       tokenizer_(models::load_tokenizer(train::tokenizer_source(recipe_))),
       chat_template_(models::load_chat_template(train::tokenizer_source(recipe_), r.model.family())),
-      twin_(registry, r.model, sampling_format(recipe_)),
-      engine_(twin_.model(), engine_options(recipe_, c_, tokenizer_)),
+      model_(r.model),
+      twin_(twin_of(recipe_, registry, model_)),
+      engine_(twin_ ? twin_->model() : model_, engine_options(recipe_, c_, tokenizer_)),
       sampler_(engine_, tokenizer_, chat_template_, rollout_options(phase_, train::tokenizer_source(recipe_))),
       environments_(c_, recipe_.base),
       difficulties_(environments_.difficulties()),
       supply_(sampler_, environments_, difficulties_,
               {.name = phase_.name,
                .seed = mix64(static_cast<uint64_t>(recipe_.seed) + 0x71ull) + r.phase,
-               .rank = ranks_.group,
-               .ranks = ranks_.groups,
+               .rank = sampling_.samples() ? sampling_.index() : 0,
+               .ranks = sampling_.count(),
                .resample = c_.resample,
                .aggregation = c_.aggregation}),
       stats_(std::move(stats)) {
   check_room(phase_, r.model.max_positions(), sampler_, environments_);
-  if (c_.loss.kl > 0)
+  if (c_.loss.kl > 0 && !recipe_.adapter.on())
     reference_ =
         models::load_model(registry, recipe_.base / recipe_.model.from, {.dtype = DType::f32, .pack = false});
   if (ranks_.all.rank() == 0) log_.emplace(run / "rollouts.jsonl");
@@ -137,35 +145,24 @@ RolloutSource::~RolloutSource() {
   if (filling_.valid()) filling_.wait();
 }
 
-// Of the next `rows` rows, those of this rank.
-int64_t RolloutSource::share(int64_t rows) const {
-  const auto before = [&](int64_t row) { return (row - ranks_.group + ranks_.groups - 1) / ranks_.groups; };
-  return before(consumed_ + rows) - before(consumed_);
-}
-
 // The twin takes over the weights as they are now, and groups under way that would be too old for their step are dropped.
 void RolloutSource::publish() {
   if (std::exchange(published_, step_) == step_) return;
-  twin_.refresh();
+  if (twin_) twin_->refresh();
   engine_.cache().clear();
   evicted_ += supply_.drop_older(step_ + c_.ahead - c_.stalest());
-}
-
-void RolloutSource::fill(int64_t groups, int64_t under_way) {
-  publish();
-  if (supply_.ready() >= groups) return;
-  supply_.fill(groups, under_way, step_);
-  finish_filling();
 }
 
 // While the trainer learns from this step's rollouts, a thread samples those of the step that comes `ahead` steps later.
 void RolloutSource::fill_ahead(int64_t rows) {
   const int64_t left = phase_.steps - 1 - step_;
+  if (!sampling_.samples()) return;
   if (const int64_t ahead = std::min(c_.ahead, left); ahead > 0) {
     publish();
-    filling_ = std::async(std::launch::async, [this, groups = share(ahead * rows), version = step_] {
-      supply_.fill(groups, groups_in_engine(c_), version);
-    });
+    filling_ =
+        std::async(std::launch::async, [this, groups = sampling_.share(consumed_, ahead * rows), version = step_] {
+          supply_.fill(groups, groups_in_engine(c_), version);
+        });
   }
 }
 
@@ -185,16 +182,21 @@ void RolloutSource::finish_filling() {
 }
 
 // The groups of the next step: sampled for it, or in the round of an earlier one, or while earlier steps were learned.
+// What is filled here is filled on every rank, or waited for by every rank.
 std::vector<RolloutGroup> RolloutSource::groups_of(int64_t rows) {
-  const int64_t mine = share(rows);
+  const int64_t mine = sampling_.share(consumed_, rows);
   finish_filling();
-  if (c_.ahead > 0) {
-    fill(mine, groups_in_engine(c_));
-  } else if (supply_.ready() == 0) {
-    fill(share(rows * c_.updates), 0);
-    supply_.sort_ready();
+  if (c_.ahead > 0 && sampling_.samples()) publish();
+  if (supply_.ready() < mine) {
+    publish();
+    if (c_.ahead > 0)
+      supply_.fill(mine, groups_in_engine(c_), step_);
+    else
+      supply_.fill(sampling_.share(consumed_, rows * c_.updates), 0, step_);
   }
-  return supply_.take(mine);
+  finish_filling();
+  if (c_.ahead == 0) supply_.sort_ready();
+  return sampling_.deal(supply_.take(mine), environments_);
 }
 
 void RolloutSource::value(RolloutGroup& g) {
@@ -236,11 +238,13 @@ void RolloutSource::add_current(std::vector<LearnedRollout>& rollouts) {
 }
 
 void RolloutSource::add_reference(std::vector<LearnedRollout>& rollouts) {
-  if (!reference_) return;
+  if (c_.loss.kl == 0) return;
   const ScoreOptions how{.temperature = c_.temperature,
                          .routes = c_.replay_routes ? Routes::replayed : Routes::own,
-                         .precision = train::precision_of(recipe_)};
-  for (LearnedRollout& l : rollouts) l.reference = pass_scores(*reference_, l.group->prompt, l.rollout->record, how);
+                         .precision = train::precision_of(recipe_),
+                         .bare = true};
+  for (LearnedRollout& l : rollouts)
+    l.reference = pass_scores(reference_ ? *reference_ : model_, l.group->prompt, l.rollout->record, how);
 }
 
 train::StepBatches RolloutSource::next(int64_t rows) {
@@ -267,7 +271,8 @@ Json RolloutSource::state() {
   finish_filling();
   Json j = Json::object(), best = Json::object(), ranks = Json::array();
   for (const auto& [name, reward] : best_) best.set(name, reward);
-  for (const std::string& text : ranks_.all.all_gather_text(supply_.state().dump())) ranks.push(Json::parse(text));
+  for (const std::string& text : sampling_.of_samplers(ranks_.all.all_gather_text(supply_.state().dump())))
+    ranks.push(Json::parse(text));
   j.set("difficulties", difficulties_.state()), j.set("best", std::move(best)), j.set("step", step_);
   j.set("astray", astray_), j.set("ranks", std::move(ranks));
   return j;
@@ -285,7 +290,7 @@ void RolloutSource::restore(const Json& state) {
   best_.clear();
   for (const auto& [name, reward] : state.at("best", where).as_object("best")) best_[name] = reward.as_double("best");
   step_ = state.at("step", where).as_int("step"), astray_ = state.at("astray", where).as_int("astray");
-  supply_.restore(state.at("ranks", where).as_array("ranks"));
+  if (sampling_.samples()) supply_.restore(state.at("ranks", where).as_array("ranks"));
 }
 
 void RolloutSource::report(train::StepMetrics& m) {

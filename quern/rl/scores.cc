@@ -20,6 +20,7 @@ std::vector<float> pass_scores(models::Model& model, std::span<const int32_t> pr
   if (o.routes == Routes::replayed && !record.routes.empty()) batch.replay_routes = &record.routes;
   batch.record_routes = o.seen;
   grad::Tape tape(grad::Tape::inference, o.precision);
+  tape.bare = o.bare;
   std::vector<float> out;
   const grad::Var hidden = model.hidden(tape, r.tokens, batch);
   model.objective(tape, hidden,

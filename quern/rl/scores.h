@@ -9,7 +9,7 @@
 
 namespace quern::rl {
 
-// By one pass over the whole text, as training reads it; the model has its plain weights. `routes`: the experts that were
+// By one pass over the whole text, as training reads it; the model has its plain weights, or an adapter that learns. `routes`: the experts that were
 // recorded, or the routers' own.
 enum class Routes : bool { own, replayed };
 struct ScoreOptions {
@@ -17,6 +17,7 @@ struct ScoreOptions {
   Routes routes = Routes::own;
   grad::Precision precision = grad::Precision::f32;  // of large products, as in training
   nn::ExpertRoutes* seen = nullptr;                  // gets the experts of this pass
+  bool bare = false;                                 // without the model's adapter
 };
 std::vector<float> pass_scores(models::Model& model, std::span<const int32_t> prompt,
                                const infer::RolloutRecord& record, const ScoreOptions& options);

@@ -97,6 +97,46 @@ TEST(CliGym, SamplesTrainingExamplesThatDataBuildReads) {
   EXPECT_EQ(shell("quern gym sample dates --split test --count 2").code, 0);
 }
 
+// Each example asks a training problem and answers it rightly, as quern gym verify sees it.
+TEST(CliGym, BuildsTrainingChatsOfAModelsRightAnswers) {
+  const ScratchFolder tmp;
+  const std::string command =
+      "quern gym solutions zaya-nano lists units --difficulty 1-2 --count 3 --samples 4 --keep 2 --out ";
+  const Ran r = shell(command + tmp / "own.jsonl");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const std::vector<Json> chats = lines_of(shell("cat " + tmp / "own.jsonl"));
+  ASSERT_GE(chats.size(), 6u);
+  EXPECT_NE(r.out.find(fmt::format(": {} examples of 12 problems; ", chats.size())), std::string::npos) << r.out;
+  std::map<std::string, std::set<std::string>> answers;
+  for (const Json& j : chats) {
+    const std::vector<Json>& m = j.at("messages").as_array();
+    ASSERT_EQ(m.size(), 2u);
+    EXPECT_EQ(m[0].at("role").as_string(), "user");
+    const std::string reply = m[1].at("content").as_string();
+    EXPECT_TRUE(reply.ends_with("Answer: " + j.at("answer").as_string())) << reply;
+    EXPECT_TRUE(answers[m[0].at("content").as_string()].insert(reply).second) << "twice: " << reply;
+  }
+  for (const auto& [question, of] : answers) EXPECT_LE(of.size(), 2u) << question;
+  EXPECT_EQ(shell(command + "-").out, shell("cat " + tmp / "own.jsonl").out);
+  const Ran built = shell(fmt::format("quern data build {} --chat --tokenizer {}/models/zaya-nano --out {}",
+                                      tmp / "own.jsonl", QUERN_SOURCE_DIR, tmp / "shards"));
+  EXPECT_EQ(built.code, 0) << built.err;
+}
+
+TEST(CliGym, RefusesToMakeExamplesOfWhatItMustNot) {
+  const ScratchFolder tmp;
+  const std::string out = " --out " + tmp / "own.jsonl";
+  Ran r = shell("quern gym solutions zaya-nano lists --split test" + out);
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("the test split is never trained on"), std::string::npos) << r.err;
+  EXPECT_EQ(shell("quern gym solutions zaya-nano lists").code, 2);
+  EXPECT_EQ(shell("quern gym solutions zaya-nano lists --keep 0" + out).code, 2);
+  r = shell("quern gym solutions zaya-nano arithmetic --difficulty 90 --count 2 --samples 1 --max-tokens 8" + out);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("none of 2 answers became an example"), std::string::npos) << r.err;
+  EXPECT_FALSE(std::filesystem::exists(tmp / "own.jsonl"));
+}
+
 TEST(CliGym, ChecksEnvironmentsAndPlugins) {
   const Ran r = shell("quern gym check change lists --seeds 400 --json");
   ASSERT_EQ(r.code, 0) << r.err << r.out;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <tuple>
 
 #include "quern/comm/in_process.h"
 #include "quern/kernels/cpu/products.h"
@@ -36,14 +37,18 @@ struct Outcome {
   std::map<std::string, Tensor> weights;
 };
 
-// Steps up to `until` of the recipe; from the newest checkpoint, if there is one.
-Outcome run(const train::Recipe& r, const fs::path& out, int64_t until) {
+// Steps up to `until` of the recipe; from the newest checkpoint, if there is one. What rank 0 has of them.
+Outcome run(const train::Recipe& r, const fs::path& out, int64_t until, int ranks = 1) {
   Outcome done;
-  comm::run_ranks(1, [&](comm::Communicator& c) {
-    train::TrainOptions o{.out = out, .resume = fs::exists(out)};
+  const bool resume = fs::exists(out);
+  comm::run_ranks(ranks, [&](comm::Communicator& c) {
+    train::TrainOptions o{.out = out, .resume = resume};
     train::Trainer t(r, nn::builtin_registry(), c, rl::with_rollouts(o, r, nn::builtin_registry()));
-    while (t.finished() < until && t.step()) done.steps.push_back(t.last());
+    std::vector<train::StepMetrics> steps;
+    while (t.finished() < until && t.step()) steps.push_back(t.last());
     t.checkpoint();
+    if (c.rank() > 0) return;
+    done.steps = std::move(steps);
     t.model().visit("", [&](const std::string& name, grad::Parameter& p) { done.weights[name] = p.value.clone(); });
   });
   return done;
@@ -231,6 +236,75 @@ TEST(Rl, RanksShareTheProblems) {
   }
   const Outcome alone = run(r, f.path / "alone", 1);
   EXPECT_NEAR(*steps[0][0].reward, *alone.steps[0].reward, 1e-12) << "the same problems, the same answers";
+}
+
+// A rank that samples and one that learns from it are one rank that does both, bit for bit, also across a checkpoint and
+// with answers under way; three ranks of which two sample see the same problems.
+TEST(Rl, RanksThatSampleForAnotherChangeNothing) {
+  const Folder f("rl_samplers");
+  const std::string ahead = "ahead = 1\nmax_sequences = 8\naggregation = { share = 0.5, candidates = 2, tail = 24 }";
+  const Outcome alone = run(recipe(f, ahead), f.path / "alone", 4);
+  const train::Recipe r = recipe(f, ahead + "\nsamplers = 1");
+  run(r, f.path / "pair", 2, 2);
+  const Outcome pair = run(r, f.path / "pair", 4, 2);
+  ASSERT_EQ(pair.steps.size(), 2u);
+  EXPECT_TRUE(equal(alone, pair));
+  for (size_t i : {0u, 1u}) {
+    EXPECT_EQ(alone.steps[i + 2].reward, pair.steps[i].reward);
+    EXPECT_EQ(alone.steps[i + 2].staleness, pair.steps[i].staleness);
+  }
+  std::ifstream a(f.path / "alone" / "rollouts.jsonl"), b(f.path / "pair" / "rollouts.jsonl");
+  const std::string wanted((std::istreambuf_iterator<char>(a)), {}), got((std::istreambuf_iterator<char>(b)), {});
+  EXPECT_EQ(wanted, got);
+  const train::Recipe two = recipe(f, "samplers = 2");
+  const Outcome one = run(recipe(f), f.path / "one", 1), three = run(two, f.path / "three", 1, 3);
+  EXPECT_NEAR(*one.steps[0].reward, *three.steps[0].reward, 1e-12) << "the same problems, the same answers";
+  EXPECT_THROW(run(two, f.path / "none", 1, 2), Error) << "none would learn";
+}
+
+// An adapter learns beside a frozen base, quantized too: what samples is what learns (ratios of fresh rollouts are 1 but for
+// rounding, also once the adapter is no longer zero), the KL is one to the base, and resumed runs are undisturbed ones.
+TEST(Rl, AdaptersLearnFromTheirOwnAnswers) {
+  const Folder f("rl_adapter");
+  const auto with = [&](const std::string& adapter, const std::string& rl = "") {
+    train::Recipe r = recipe(f, rl, "adapter = { " + adapter + " }\n");
+    r.phase[0].schedule.peak = 3e-2;
+    return r;
+  };
+  const auto run_adapter = [&](const train::Recipe& r, const fs::path& out, int64_t until) {
+    Outcome done;
+    const bool resume = fs::exists(out);
+    comm::run_ranks(1, [&](comm::Communicator& c) {
+      train::TrainOptions o{.out = out, .resume = resume};
+      train::Trainer t(r, nn::builtin_registry(), c, rl::with_rollouts(o, r, nn::builtin_registry()));
+      while (t.finished() < until && t.step()) done.steps.push_back(t.last());
+      t.checkpoint();
+      t.export_model(out / "model", DType::f32);
+      const SafetensorsFile adapter(out / "model" / "adapter_model.safetensors");
+      for (const auto& [name, entry] : adapter.entries()) done.weights[name] = adapter.tensor(name).clone();
+    });
+    return done;
+  };
+  const Outcome whole = run_adapter(with("rank = 4, dropout = 0.1"), f.path / "whole", 4);
+  run_adapter(with("rank = 4, dropout = 0.1"), f.path / "parts", 2);
+  EXPECT_TRUE(equal(whole, run_adapter(with("rank = 4, dropout = 0.1"), f.path / "parts", 4)));
+  // Quantized products of one token and of many round differently.
+  for (const auto& [base, kl, ratio] : {std::tuple("f32", 1e-4, 2e-2), {"q8", 1e-3, 0.2}}) {
+    const Outcome done =
+        run_adapter(with(fmt::format("rank = 4, base = \"{}\"", base), "loss = { kl = 0.01 }"), f.path / base, 3);
+    for (const train::StepMetrics& m : done.steps) {
+      ASSERT_TRUE(m.kl && m.max_ratio) << base;
+      EXPECT_LT(std::abs(*m.kl), kl) << base;
+      EXPECT_NEAR(*m.max_ratio, 1, ratio) << base;
+    }
+    double moved = 0;
+    for (const auto& [name, t] : done.weights)
+      if (name.ends_with("lora_B.weight"))
+        for (const float x : t.span<float>()) moved = std::max(moved, std::abs(static_cast<double>(x)));
+    EXPECT_GT(moved, 1e-3) << base;
+  }
+  EXPECT_THROW(with("rank = 4", "ahead = 1"), Error);
+  EXPECT_THROW(with("rank = 4", "exact = true"), Error);
 }
 
 TEST(Rl, MetricsSayWhatHappened) {

@@ -10,6 +10,7 @@ constexpr MenuItem kItems[] = {
     {"show", "NAME [--difficulty D] [--seed N]", "print a problem of an environment, and its solution", gym_show},
     {"sample", "NAME…|all [--count N] [--format chat]", "print problems or training examples as JSON lines",
      gym_sample},
+    {"solutions", "MODEL [NAME…] --out FILE", "build training chats of a model's own right answers", gym_solutions},
     {"check", "NAME…|all [--seeds N]", "check the properties of environments over many seeds, and their speed",
      gym_check},
     {"eval", "MODEL [NAME…] [--difficulty 0-4]", "success of a model on environments, by difficulty", gym_eval},

@@ -11,6 +11,7 @@ namespace quern::cli {
 int gym_list(Words args);
 int gym_show(Words args);
 int gym_sample(Words args);
+int gym_solutions(Words args);
 int gym_check(Words args);
 int gym_eval(Words args);
 int gym_verify(Words args);

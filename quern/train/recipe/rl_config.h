@@ -79,8 +79,8 @@ struct AstrayConfig {
 
 struct RlConfig {
   std::vector<std::string> environments, tasks;
-  int64_t group = 8, max_tokens = 256, resample = 2, updates = 1, ahead = 0, max_staleness = 0, micro_tokens = 2048,
-          max_sequences = 64;
+  int64_t group = 8, max_tokens = 256, resample = 2, updates = 1, ahead = 0, max_staleness = 0, samplers = 0,
+          micro_tokens = 2048, max_sequences = 64;
   double temperature = 1, min_compression = 0.05;
   std::string advantage = "maxrl";
   bool replay_routes = true, exact = false;
@@ -117,6 +117,11 @@ struct RlConfig {
       {.range = Bounds::at_least(0)});
     v("max_staleness", max_staleness,
       "with `ahead`: groups with tokens older than this many steps are dropped whole; 0 is `ahead` and 2",
+      {.range = Bounds::at_least(0)});
+    v("samplers", samplers,
+      "ranks, the last ones, that only sample, for the others to learn from (with `ahead`, while these learn); 0: "
+      "every "
+      "rank does both",
       {.range = Bounds::at_least(0)});
     v("replay_routes", replay_routes, "train with the experts that were chosen while sampling");
     v("exact", exact,
