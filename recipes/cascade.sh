@@ -51,7 +51,7 @@ if [ ! -e data/ended ]; then
   "$quern" gym sample "${more[@]}" --difficulty 0-4 --count "$((12000 * percent / 100))" --seed 51 \
     --format chat >data/solutions.jsonl
   "$quern" gym solutions start "${kinds[@]}" --difficulty 1-5 --count "$(((60 * percent + 99) / 100))" --samples 8 --seed 53 \
-    --keep 2 --keep-all-right 0.3 --max-tokens 320 --out data/own.jsonl
+    --keep 2 --keep-solved 0.3 --max-tokens 320 --out data/own.jsonl
   "$quern" data attempts start --out data/attempts.jsonl --level 3-5 --count "$((800 * percent / 100))" --seed 52 \
     --keep-all-right 0.2 --keep-all-wrong 0
   for name in solutions own attempts; do

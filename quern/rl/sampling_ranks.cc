@@ -11,8 +11,8 @@ namespace quern::rl {
 SamplingRanks::SamplingRanks(const train::RankGroups& ranks, int64_t samplers, const std::string& where)
     : all_(ranks.all), rank_(ranks.group), ranks_(ranks.groups), samplers_(samplers) {
   if (samplers_ >= ranks_ && samplers_ > 0)
-    fail("{}, rl.samplers: {} of {} ranks sample for the others, so none learns: start more ranks (--ranks {})",
-         where, samplers_, ranks_, samplers_ + 1);
+    fail("{}, rl.samplers: {} of {} ranks sample for the others, so none learns: start {} ranks or more", where,
+         samplers_, ranks_, samplers_ + 1);
 }
 
 int64_t SamplingRanks::share(int64_t from, int64_t rows) const {

@@ -41,12 +41,12 @@ bool SolutionFlags::parse(Words args) {
   Args a("gym solutions", "build training chats of a model's own right answers (rejection sampling)");
   a.positional("MODEL", dir)
       .rest("NAME", names)
-      .flag("--out FILE", out, "output file of chats, JSON lines; - is stdout")
+      .flag("--out FILE", out, "output file of right answers as chats, JSON lines; - is stdout")
       .settings(which)
       .flag("--count N", problems.count, "number of problems per environment and difficulty")
       .flag("--samples K", problems.samples, "answers sampled to each problem")
       .flag("--keep N", keep, "maximum number of different right answers kept of a problem, drawn at random")
-      .flag("--keep-all-right P", all_right, "probability of keeping a problem whose answers are all right")
+      .flag("--keep-solved P", all_right, "probability of keeping a problem whose answers are all right")
       .settings(o)
       .settings(o.generate, given, {{"max_tokens"}, {"temperature"}})
       .note(
@@ -64,7 +64,7 @@ void SolutionFlags::resolve() {
   const auto refuse = [](const std::string& what) { throw UsageError("quern gym solutions: " + what); };
   if (out.empty()) refuse("--out is missing: expected a file, or - for stdout");
   if (keep < 1) refuse(fmt::format("--keep {}: expected 1 or more", keep));
-  if (!(all_right >= 0 && all_right <= 1)) refuse(fmt::format("--keep-all-right {}: expected 0 to 1", all_right));
+  if (!(all_right >= 0 && all_right <= 1)) refuse(fmt::format("--keep-solved {}: expected 0 to 1", all_right));
   if (problems.count < 1) refuse(fmt::format("--count {}: expected 1 or more", problems.count));
   if (problems.samples < 1) refuse(fmt::format("--samples {}: expected 1 or more", problems.samples));
   if (o.sessions < 1) refuse(fmt::format("--max-seqs {}: expected 1 or more", o.sessions));
@@ -136,7 +136,7 @@ int gym_solutions(Words args) {
   if (r.examples == 0)
     fail(
         "none of {} answers became an example: take easier problems (--difficulty), more --samples, or a larger "
-        "--keep-all-right",
+        "--keep-solved",
         r.answers);
   out.commit();
   fmt::print(
