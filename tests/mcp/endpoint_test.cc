@@ -87,6 +87,24 @@ TEST_F(McpEndpoint, SessionsByHeader) {
   EXPECT_NE(session(), session());
 }
 
+// A client that waits for an answer to its request finds it by its id.
+TEST_F(McpEndpoint, RefusalsNameTheRequest) {
+  begin();
+  const std::string s = session();
+  const auto id = [&](const std::string& body, const std::string& headers = {}) {
+    const Json j = Json::parse(post(body, headers).body);
+    EXPECT_NE(j.find("error"), nullptr) << j.dump();
+    return j.at("id").dump();
+  };
+  EXPECT_EQ(id(call("double", R"({"n": 21})")), "5") << "no session";
+  EXPECT_EQ(id(call("double", R"({"n": 21})"), "mcp-session-id: invented\r\n"), "5");
+  EXPECT_EQ(id(call("double", R"({"n": 21})"), s + "mcp-protocol-version: 1.0\r\n"), "5");
+  EXPECT_EQ(id(R"({"jsonrpc": "2.0", "id": "a", "method": "x", "params": 3})"), R"("a")") << "a request with a fault";
+  EXPECT_EQ(id(R"({"jsonrpc": "2.0", "method": "notifications/initialized"})"), "null") << "no request";
+  EXPECT_EQ(id(R"({"jsonrpc": "2.0", "id": 5, "result": {}})"), "null") << "the id is one of ours";
+  EXPECT_EQ(id("{"), "null");
+}
+
 TEST_F(McpEndpoint, ProgressMakesAStream) {
   begin();
   const std::string s = session();

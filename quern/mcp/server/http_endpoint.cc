@@ -22,9 +22,12 @@ class HttpRefusal : public Error {
   int status;
 };
 
-void refuse(serve::Exchange& e, int status, const RpcError& error) {
-  e.answer(status, "application/json", error_json(Json(), error).dump());
+void refuse(serve::Exchange& e, int status, const RpcError& error, const Json& id = Json()) {
+  e.answer(status, "application/json", error_json(id, error).dump());
 }
+
+// Of a request; a response has the id of one of ours.
+Json request_id(const Json& message) { return message.find("method") ? id_of(message) : Json(); }
 
 std::string random_id() {
   unsigned char bytes[16];
@@ -103,8 +106,18 @@ void HttpEndpoint::handle(serve::Exchange& e) {
 }
 
 void HttpEndpoint::post(serve::Exchange& e) {
+  const Json j = parse_text(e.request().body);
+  try {
+    take(e, j);
+  } catch (const HttpRefusal& x) {
+    refuse(e, x.status, RpcError(RpcCode::invalid_request, x.what()), request_id(j));
+  } catch (const RpcError& x) {
+    if (e.status() == 0) refuse(e, status_of(x), x, request_id(j));
+  }
+}
+
+void HttpEndpoint::take(serve::Exchange& e, const Json& j) {
   const serve::HttpRequest& r = e.request();
-  const Json j = parse_text(r.body);
   const std::string* version = r.header("mcp-protocol-version");
   if (j.is_array()) {
     const auto client = find(r);

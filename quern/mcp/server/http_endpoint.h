@@ -35,6 +35,7 @@ class HttpEndpoint {
   };
   bool admitted(serve::Exchange& e) const;  // false: it is answered
   void post(serve::Exchange& e);
+  void take(serve::Exchange& e, const Json& j);  // a message, or a batch of them
   void remove(serve::Exchange& e);
   void initialize(serve::Exchange& e, const Message& m);
   void answer(serve::Exchange& e, Session& session, const Message& m);
