@@ -1,43 +1,12 @@
 // API keys with limits, over HTTP: who is let in, how often, and what is counted.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
-#include "tests/serve/serving.h"
+#include "tests/serve/with_keys.h"
 
 namespace quern {
 namespace {
-
-const std::string kChat = R"({"messages": [{"role": "user", "content": "x"}], "ignore_eos": true, "max_tokens": 5})";
-
-class WithKeys : public Serving {
- protected:
-  ~WithKeys() override {
-    std::error_code none;
-    std::filesystem::remove(file_, none);
-  }
-  void start_with(const std::string& keys) {
-    std::ofstream(file_) << keys;
-    serve::AppOptions options;
-    options.keys_file = file_;
-    start(options);
-  }
-  RawAnswer chat(const char* key, const std::string& body = kChat) {
-    return post("/v1/chat/completions", body, fmt::format("Authorization: Bearer {}\r\n", key).c_str());
-  }
-  RawAnswer get(const char* path, const char* key) {
-    return http(port(), "GET", path, {}, fmt::format("Authorization: Bearer {}\r\n", key));
-  }
-  static std::string header(const RawAnswer& a, const std::string& name) {
-    const size_t at = a.head.find("\r\n" + name + ": ");
-    if (at == a.head.npos) return "";
-    const size_t from = at + name.size() + 4;
-    return a.head.substr(from, a.head.find("\r\n", from) - from);
-  }
-  std::string file_ = testing::TempDir() + fmt::format("keys-{}.toml", ::getpid());
-};
 
 TEST_F(WithKeys, AKeyEndsTheThinkingOfItsOwnRequests) {
   script_ = {{"think", "<think>\n" + std::string(80'000, '.') + "\n</think>\n\nDone."}};
@@ -135,6 +104,52 @@ TEST_F(WithKeys, ModelsOfTheKeyHoldEverywhere) {
   refused(post("/v1/completions", R"({"prompt": "x", "lora": [{"id": "sql"}]})", key), 403, "model_not_allowed");
   refused(post("/v1/completions", R"({"prompt": "x", "lora": [{"id": 0}]})", key), 400, "lora");
   refused(post("/v1/unload_lora_adapter", R"({"lora_name": "sql"})", key), 403, "'other'");
+}
+
+// A name is a whole name: the part before a colon is another model's. Only the tag that Ollama gives to all may be dropped.
+TEST_F(WithKeys, AModelOfTheKeyIsNoOtherOneWhoseNameBeginsSo) {
+  more_models_ = {"qwen", "qwen:7b", "phi:latest"};
+  start_with(
+      "[[key]]\nname = \"small\"\nkey = \"sk-of-small\"\nmodels = [\"qwen\"]\n"
+      "[[key]]\nname = \"large\"\nkey = \"sk-of-large\"\nmodels = [\"qwen:7b\", \"tiny:latest\", \"phi\"]\n");
+  const auto status = [&](const char* key, const char* model, const char* path = "/v1/chat/completions") {
+    return post(path,
+                fmt::format(R"({{"model": "{}", "messages": [{{"role": "user", "content": "x"}}], "max_tokens": 2,
+                  "options": {{"num_predict": 2}}, "stream": false}})",
+                            model),
+                fmt::format("x-api-key: {}\r\n", key).c_str())
+        .status;
+  };
+  EXPECT_EQ(status("sk-of-small", "qwen"), 200);
+  EXPECT_EQ(status("sk-of-small", "qwen:7b"), 403);
+  EXPECT_EQ(status("sk-of-small", "qwen:7b:vote"), 403) << "the larger one with a plan";
+  EXPECT_EQ(status("sk-of-small", "qwen:7b", "/api/chat"), 403);
+  EXPECT_EQ(status("sk-of-small", "qwen:latest", "/api/chat"), 200);
+  EXPECT_EQ(status("sk-of-large", "qwen"), 403);
+  EXPECT_EQ(status("sk-of-large", "qwen:7b"), 200);
+  EXPECT_EQ(status("sk-of-large", "qwen:7b:latest", "/api/chat"), 200);
+  EXPECT_EQ(status("sk-of-large", "tiny"), 200);
+  EXPECT_EQ(status("sk-of-large", "phi:latest"), 200);
+  EXPECT_EQ(status("sk-of-large", "phi:latest", "/api/chat"), 200) << "the tag is of its very name";
+  EXPECT_EQ(ok(get("/v1/models", "sk-of-small")).at("data").as_array().size(), 1u);
+  EXPECT_EQ(ok(get("/v1/models", "sk-of-large")).at("data").as_array().size(), 3u);
+  EXPECT_EQ(get("/v1/models/qwen:7b", "sk-of-small").status, 403);
+}
+
+TEST_F(WithKeys, MetricsOfOtherKeysAreForAdmins) {
+  start_with(
+      "[[key]]\nname = \"a\"\nkey = \"sk-of-aaa\"\n[[key]]\nname = \"b\"\nkey = \"sk-of-bbb\"\nmodels = [\"large\"]\n"
+      "[[key]]\nname = \"root\"\nkey = \"sk-of-root\"\nadmin = true\n");
+  ok(chat("sk-of-aaa"));
+  const std::string mine = get("/metrics", "sk-of-aaa").body, others = get("/metrics", "sk-of-bbb").body,
+                    all = get("/metrics", "sk-of-root").body;
+  const std::string mark = "quern_key_requests_total{key=\"a\"} 1\n";
+  EXPECT_NE(mine.find(mark), std::string::npos) << mine;
+  EXPECT_EQ(mine.find("key=\"b\""), std::string::npos) << mine;
+  EXPECT_EQ(others.find("key=\"a\""), std::string::npos) << others;
+  EXPECT_EQ(others.find("\"tiny\""), std::string::npos) << "a model that it may not use\n" << others;
+  EXPECT_NE(all.find(mark), std::string::npos) << all;
+  EXPECT_NE(all.find("key=\"b\""), std::string::npos) << all;
 }
 
 TEST_F(WithKeys, ARunningRequestIsSteeredAlsoAtTheLimit) {

@@ -133,15 +133,15 @@ TEST(ResponseStore, IsBounded) {
         {.id = id, .model = "m", .response = Json(std::string(bytes, 'x')), .input = Json(), .messages = Json()});
   };
   for (const char* id : {"a", "b", "c"}) put(id, 10);
-  EXPECT_NE(store.get("a"), nullptr);
+  EXPECT_NE(store.get("a", {}), nullptr);
   put("d", 10);
-  EXPECT_EQ(store.get("b"), nullptr) << "the one not used for longest";
-  EXPECT_NE(store.get("a"), nullptr);
+  EXPECT_EQ(store.get("b", {}), nullptr) << "the one not used for longest";
+  EXPECT_NE(store.get("a", {}), nullptr);
   put("e", 1 << 20);
-  EXPECT_NE(store.get("e"), nullptr);
-  EXPECT_EQ(store.get("a"), nullptr);
-  EXPECT_TRUE(store.erase("e"));
-  EXPECT_FALSE(store.erase("e"));
+  EXPECT_NE(store.get("e", {}), nullptr);
+  EXPECT_EQ(store.get("a", {}), nullptr);
+  EXPECT_TRUE(store.erase("e", {}));
+  EXPECT_FALSE(store.erase("e", {}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "quern/serve/app/app.h"
 #include "tests/serve/raw_client.h"
@@ -30,6 +31,7 @@ class Serving : public testing::Test {
     models.push_back(script_.empty() ? tiny_model(max_waiting, chat_template_)
                                      : scripted_model("scripted", script_, context_));
     model_ = models[0].get();
+    for (const std::string& name : more_models_) models.push_back(tiny_model(max_waiting)), models.back()->id = name;
     app_ = std::make_unique<serve::App>(std::move(models), options);
     server_ = std::make_unique<serve::HttpServer>(http_options, [this](serve::Exchange& e) { app_->handle(e); });
     thread_ = std::jthread([this] { server_->run(); });
@@ -62,8 +64,9 @@ class Serving : public testing::Test {
     ADD_FAILURE() << "never: " << what;
   }
 
-  std::string chat_template_;       // of the model, set before start()
-  std::vector<ScriptLine> script_;  // the model is a scripted one with this context
+  std::string chat_template_;             // of the model, set before start()
+  std::vector<ScriptLine> script_;        // the model is a scripted one with this context
+  std::vector<std::string> more_models_;  // served beside it: tiny ones of these names
   int64_t context_ = 200'000;
   serve::ServedModel* model_ = nullptr;
   std::unique_ptr<serve::App> app_;

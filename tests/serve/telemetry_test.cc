@@ -145,7 +145,7 @@ TEST(GenAiMetrics, FillsBuckets) {
   f.first_token_seconds = 0.05, f.decode_seconds = 0.6, f.decoded_tokens = 2;
   m.record("chat", f, 200, 0.02);  // on a boundary: le
   m.record("chat", f, 200, 100);
-  const std::string s = m.text();
+  const std::string s = m.text([](const std::string&) { return true; });
   EXPECT_NE(s.find("gen_ai_request_model=\"a\\\"b\""), s.npos);
   EXPECT_NE(s.find("le=\"0.01\"} 0\n"), s.npos);
   EXPECT_NE(s.find("le=\"0.02\"} 1\n"), s.npos);

@@ -11,6 +11,7 @@
 
 #include "quern/mcp/server/server.h"
 #include "quern/serve/http/http_server.h"
+#include "quern/serve/http/sha256.h"
 
 namespace quern::mcp {
 
@@ -24,7 +25,7 @@ struct EndpointOptions {
 
 class HttpEndpoint {
  public:
-  HttpEndpoint(const Server& server, EndpointOptions options) : server_(server), o_(std::move(options)) {}
+  HttpEndpoint(const Server& server, EndpointOptions options);
   void handle(serve::Exchange& e);
 
  private:
@@ -43,8 +44,12 @@ class HttpEndpoint {
   std::shared_ptr<Client> find(const serve::HttpRequest& r);  // of the session header; throws HttpRefusal
   std::string keep(std::shared_ptr<Client> client);           // its new session id
 
+  struct Key {
+    serve::Sha256Digest digest;
+  };
   const Server& server_;
   EndpointOptions o_;
+  std::vector<Key> keys_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Client>> clients_;
 };

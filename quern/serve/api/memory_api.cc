@@ -74,7 +74,7 @@ std::optional<TurnAddress> turn_of(const MemoryCall& c, const std::string& id) {
   const auto [rest, second] = std::from_chars(dash + 1, end, response);
   if (second != std::errc() || rest != end) return std::nullopt;
   const auto name = c.pool.name_of(conversation);
-  if (!name || !may_see(c.caller, name->user)) return std::nullopt;
+  if (!name || !c.caller.reaches(name->user)) return std::nullopt;
   return TurnAddress{*name, response};
 }
 
@@ -129,7 +129,7 @@ std::vector<memory::ConversationInfo> meant_conversations(const MemoryCall& c, c
                                                           const std::vector<std::string>& names) {
   if (user) memory_user(c.caller, user, "user");
   std::vector<memory::ConversationInfo> all = c.pool.names();
-  std::erase_if(all, [&](const auto& i) { return user ? i.user != *user : !may_see(c.caller, i.user); });
+  std::erase_if(all, [&](const auto& i) { return user ? i.user != *user : !c.caller.reaches(i.user); });
   if (names.empty()) return all;
   std::vector<std::string> there;
   for (const auto& i : all) there.push_back(i.name);
@@ -189,7 +189,7 @@ Json list_memory_conversations(const MemoryCall& c, const HttpRequest& r) {
   if (user) memory_user(c.caller, user, "user");
   Json data = Json::array(), j = Json::object();
   for (const memory::ConversationInfo& i : c.pool.list()) {
-    if (user ? i.user != *user : !may_see(c.caller, i.user)) continue;
+    if (user ? i.user != *user : !c.caller.reaches(i.user)) continue;
     Json one = Json::object();
     one.set("object", "memory.conversation"), one.set("conversation", i.name), one.set("user", user_json(i.user));
     one.set("zone", i.zone), one.set("gap_seconds", i.gap), one.set("turns", i.turns),

@@ -196,8 +196,12 @@ class ResponseReply final : public Reply {
     for (const ToolCall& call : c.calls()) calls.push(call.json());
     if (!calls.as_array().empty()) m.set("tool_calls", std::move(calls));
     messages.push(std::move(m));
-    const std::string trouble = store_.put(
-        {.id = id_, .model = m_.id, .response = final, .input = q_.input, .messages = std::move(messages)});
+    const std::string trouble = store_.put({.id = id_,
+                                            .model = m_.id,
+                                            .response = final,
+                                            .input = q_.input,
+                                            .messages = std::move(messages),
+                                            .owner = e_.caller.owner()});
     if (trouble.empty()) return;
     const Json* told = final.find("x_warnings");
     Json warnings = told ? *told : Json::array();
@@ -312,10 +316,10 @@ class ResponseReply final : public Reply {
 
 namespace {
 
-std::shared_ptr<const StoredResponse> response_before(const Json& body, ResponseStore& store) {
+std::shared_ptr<const StoredResponse> response_before(const Json& body, ResponseStore& store, const Caller& who) {
   const auto id = Fields(body).text("previous_response_id");
   if (!id) return nullptr;
-  if (auto before = store.get(*id)) return before;
+  if (auto before = store.get(*id, who)) return before;
   ApiError x(404, "invalid_request_error", "previous_response_not_found",
              fmt::format("previous_response_id: response '{}' does not exist, or no longer", *id));
   x.param = "previous_response_id";
@@ -324,17 +328,17 @@ std::shared_ptr<const StoredResponse> response_before(const Json& body, Response
 
 }  // namespace
 
-Json input_tokens_json(const ServedModel& m, const Json& body, ResponseStore& store) {
-  const auto before = response_before(body, store);
+Json input_tokens_json(const ServedModel& m, const Json& body, ResponseStore& store, const Caller& who) {
+  const auto before = response_before(body, store, who);
   Json j = Json::object();
   j.set("object", "response.input_tokens");
-  j.set("input_tokens", count_prompt(m, read_response_request(body, before.get(), store).chat));
+  j.set("input_tokens", count_prompt(m, read_response_request(body, before.get(), {store, who}).chat));
   return j;
 }
 
 void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding) {
-  const auto before = response_before(body, store);
-  ResponseRequest q = read_response_request(body, before.get(), store);
+  const auto before = response_before(body, store, e.caller);
+  ResponseRequest q = read_response_request(body, before.get(), {store, e.caller});
   const Grounded g = grounding.ground(q.chat, m.tokenizer, unix_time(), e.caller);
   if (const auto said = ResponseReply(m, e, body, std::move(q), g, store).run())
     grounding.keep(g, *said, unix_time());

@@ -21,10 +21,14 @@ struct ResponseRequest {
   std::vector<std::string> custom = {};  // names of tools that take a text instead of arguments
 };
 // `before`: what previous_response_id names, or null. An ApiError names what cannot be done.
-ResponseRequest read_response_request(const Json& body, const StoredResponse* before, const ResponseStore& store);
+struct StoredItems {  // that an item may refer to
+  const ResponseStore& store;
+  const Caller& who;
+};
+ResponseRequest read_response_request(const Json& body, const StoredResponse* before, const StoredItems& stored);
 
 // What the request's prompt has in tokens, without generating.
-Json input_tokens_json(const ServedModel& m, const Json& body, ResponseStore& store);
+Json input_tokens_json(const ServedModel& m, const Json& body, ResponseStore& store, const Caller& who);
 
 void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding);
 

@@ -32,7 +32,7 @@ std::string content_text(const Json& content, const std::string& where) {
 
 class Items {
  public:
-  Items(Json messages, const ResponseStore& store) : store_(store), out_(std::move(messages)) {}
+  Items(Json messages, const StoredItems& stored) : stored_(stored), out_(std::move(messages)) {}
 
   void add(const Json& item, const std::string& where) {
     if (!item.is_object()) bad_field(where, "expected an object");
@@ -91,7 +91,7 @@ class Items {
   }
   void reference(const Fields& f, const std::string& where) {
     const std::string id = needed(f, "id", where);
-    const auto item = store_.output_item(id);
+    const auto item = stored_.store.output_item(id, stored_.who);
     if (!item)
       bad_field(where + ".id", "'{}' is no item of a stored response, or no longer: send the item itself", id);
     add(*item, where);
@@ -126,7 +126,7 @@ class Items {
     if (!thought.empty()) turn().set("reasoning_content", thought);
   }
 
-  const ResponseStore& store_;
+  const StoredItems& stored_;
   Json out_, turn_;
 };
 
@@ -250,7 +250,7 @@ Json with_instructions(const std::optional<std::string>& instructions, const Jso
 
 }  // namespace
 
-ResponseRequest read_response_request(const Json& body, const StoredResponse* before, const ResponseStore& store) {
+ResponseRequest read_response_request(const Json& body, const StoredResponse* before, const StoredItems& stored) {
   const Fields f(body);
   refuse_fields(f);
   ResponseRequest r;
@@ -264,7 +264,7 @@ ResponseRequest read_response_request(const Json& body, const StoredResponse* be
   } else {
     r.input = *input;
   }
-  Items items(before ? before->messages : Json::array(), store);
+  Items items(before ? before->messages : Json::array(), stored);
   for (size_t i = 0; i < r.input.as_array().size(); ++i)
     items.add(r.input.as_array()[i], fmt::format("input[{}]", i));
   r.messages = items.take();

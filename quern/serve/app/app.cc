@@ -168,13 +168,10 @@ std::string App::model_name(const Json& body, std::string* plan) const {
   if (!name || name->is_null()) return ids[0];
   if (!name->is_string()) bad_field("model", "expected a string");
   const std::string wanted = meant(name->as_string());
-  for (const std::string& id : ids)
-    if (id == wanted) return id;
-  for (const std::string& id : ids)
-    if (plan && wanted.starts_with(id + ":")) {
-      *plan = wanted.substr(id.size() + 1);
-      return id;
-    }
+  if (const auto found = served_as(wanted); found && (plan || found->plan.empty())) {
+    if (plan && !found->plan.empty()) *plan = found->plan;
+    return found->id;
+  }
   std::vector<std::string> names = ids;
   for (const auto& [alias, model] : live()->aliases) names.push_back(alias);
   ApiError x(404, "invalid_request_error", "model_not_found",
@@ -258,7 +255,7 @@ void App::response(Exchange& e) {
   std::string id = e.request().path.substr(kBelow.size());
   const bool items = id.ends_with(kItems);
   if (items) id.resize(id.size() - kItems.size());
-  const auto r = responses_.get(id);
+  const auto r = responses_.get(id, e.caller);
   if (!r) throw ApiError(404, "invalid_request_error", "", fmt::format("response '{}' does not exist", id));
   if (!items) return e.answer(200, "application/json", r->response.dump());
   Json j = Json::object();
@@ -268,7 +265,7 @@ void App::response(Exchange& e) {
 
 void App::delete_response(Exchange& e) {
   const std::string id = e.request().path.substr(std::string_view("/v1/responses/").size());
-  if (!responses_.erase(id))
+  if (!responses_.erase(id, e.caller))
     throw ApiError(404, "invalid_request_error", "", fmt::format("response '{}' does not exist", id));
   Json j = Json::object();
   j.set("id", id), j.set("object", "response"), j.set("deleted", true);
@@ -281,9 +278,13 @@ std::string session_name(const Exchange& e) {
 }
 }  // namespace
 
-void App::sessions(Exchange& e) { e.answer(200, "application/json", sessions_.list().dump()); }
-void App::session(Exchange& e) { e.answer(200, "application/json", sessions_.facts(session_name(e)).dump()); }
-void App::delete_session(Exchange& e) { e.answer(200, "application/json", sessions_.erase(session_name(e)).dump()); }
+void App::sessions(Exchange& e) { e.answer(200, "application/json", sessions_.list(e.caller).dump()); }
+void App::session(Exchange& e) {
+  e.answer(200, "application/json", sessions_.facts(session_name(e), e.caller).dump());
+}
+void App::delete_session(Exchange& e) {
+  e.answer(200, "application/json", sessions_.erase(session_name(e), e.caller).dump());
+}
 
 void App::post_session(Exchange& e) {
   constexpr std::string_view kRestore = "/restore";
@@ -294,9 +295,10 @@ void App::post_session(Exchange& e) {
   const bool restores = name.ends_with(kRestore);
   if (restores) name.resize(name.size() - kRestore.size());
   if (const Json* model = body.find("model"); restores && (!model || model->is_null()))
-    body.set("model", sessions_.model_of(name));
+    body.set("model", sessions_.model_of(name, e.caller));
   allow_model(e.caller, body);
-  if (restores) return e.answer(200, "application/json", sessions_.restore(name, *language_model_for(body)).dump());
+  if (restores)
+    return e.answer(200, "application/json", sessions_.restore(name, *language_model_for(body), e.caller).dump());
   const Json saved = sessions_.save(name, *model_with_room(body), body, e);
   if (!saved.is_null()) e.answer(200, "application/json", saved.dump());
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,7 +81,12 @@ class App {
   void measure(Exchange& e, const std::string& path, double seconds);  // after its answer
   bool requests_wait() const;                                          // in the queue of a model
   std::shared_ptr<const LiveSettings> live() const;
-  static bool may_use(const Caller& caller, std::string_view model);
+  struct ModelName {
+    std::string id, plan;  // of the name's end, empty: none
+  };
+  std::optional<ModelName> served_as(const std::string& name) const;
+  bool may_use(const Caller& caller, std::string_view model) const;
+  bool may_name(const Caller& caller, const std::string& name) const;  // in a request
   bool may_see(const Caller& caller,
                const std::string& id) const;  // in lists: it may use the model, by whatever name
   std::string meant(const std::string& name) const;
@@ -139,6 +145,7 @@ class App {
   void infill(Exchange& e);
   void llama_embed(Exchange& e);
   using OllamaServe = std::function<void(ServedModel& m, const OllamaCall& call)>;
+  std::string ollama_model(const Json& body) const;  // the id of the model that it names
   void ollama_run(const Json& body, const OllamaServe& serve);
   void ollama_write(Exchange& e, void (*answer)(ServedModel&, Exchange&, const Json&, const OllamaCall&));
   void ollama_chat(Exchange& e);
@@ -157,7 +164,8 @@ class App {
   void batches(Exchange& e);
   void batch(Exchange& e);
   void post_batch_step(Exchange& e);
-  void serve_inside(Exchange& e, LineStart start);  // a request of the server's own: a line of a batch
+  // A line of a batch, for the key that made it.
+  LineEnd serve_inside(Exchange& e, const std::string& key, LineStart start);
   void cache(Exchange& e);
   void add_memory(Exchange& e);
   void search_memory(Exchange& e);

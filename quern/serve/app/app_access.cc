@@ -12,8 +12,11 @@ constexpr const char* kExposed =
     "x-request-id, request-id, retry-after, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, "
     "x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens";
 
-// A model's name without a thinking plan behind it.
-std::string_view without_plan(std::string_view name) { return name.substr(0, name.find(':')); }
+// A name without the tag that Ollama gives to all.
+std::string_view without_latest(std::string_view name) {
+  constexpr std::string_view kLatest = ":latest";
+  return name.ends_with(kLatest) ? name.substr(0, name.size() - kLatest.size()) : name;
+}
 
 }  // namespace
 
@@ -57,9 +60,14 @@ void App::refuse_foreign_page(const Exchange& e, const char* what, HostNames nam
                  fmt::format("pages of {} may not use {} of this server", *e.request().header("origin"), what));
 }
 
-bool App::may_use(const Caller& caller, std::string_view model) {
-  return caller.models.empty() || std::ranges::find(caller.models, model) != caller.models.end() ||
-         std::ranges::find(caller.models, without_plan(model)) != caller.models.end();
+// Names of a key are whole: `qwen` is not `qwen:7b`. Only `:latest` may be there or not, unless both are served.
+bool App::may_use(const Caller& caller, std::string_view model) const {
+  if (caller.models.empty()) return true;
+  const std::vector<std::string> ids = models_->ids();
+  return std::ranges::any_of(caller.models, [&](const std::string& name) {
+    return name == model ||
+           (std::ranges::find(ids, name) == ids.end() && without_latest(name) == without_latest(model));
+  });
 }
 
 bool App::may_see(const Caller& caller, const std::string& id) const {
@@ -68,11 +76,25 @@ bool App::may_see(const Caller& caller, const std::string& id) const {
 }
 
 // What a name stands for: a served model by its own name, with a plan behind it or not, else what an alias says.
-std::string App::meant(const std::string& name) const {
-  const std::string id = name.substr(0, name.find(':'));
-  for (const std::string& served : models_->ids())
-    if (served == name || served == id) return name;
-  return live()->model(name);
+std::string App::meant(const std::string& name) const { return served_as(name) ? name : live()->model(name); }
+
+// The longest name that fits: where `qwen` and `qwen:7b` are served, `qwen:7b:vote` is the latter with a plan.
+std::optional<App::ModelName> App::served_as(const std::string& name) const {
+  std::optional<ModelName> best;
+  for (const std::string& id : models_->ids())
+    if ((name == id || name.starts_with(id + ":")) && (!best || id.size() > best->id.size()))
+      best = ModelName{.id = id, .plan = name == id ? "" : name.substr(id.size() + 1)};
+  return best;
+}
+
+// A plan behind the name of a model that its caller may use is no other model.
+bool App::may_name(const Caller& caller, const std::string& name) const {
+  if (may_use(caller, name)) return true;
+  const auto model = served_as(meant(name));
+  if (!model) return false;
+  if (may_use(caller, model->id)) return true;
+  const std::string plan = ":" + model->plan;
+  return !model->plan.empty() && name.ends_with(plan) && may_use(caller, name.substr(0, name.size() - plan.size()));
 }
 
 // A body that names no model gets the first that its caller may use. Adapters that it chooses are models too.
@@ -98,16 +120,18 @@ void App::allow_model(const Caller& caller, Json& body) const {
     body.set("model", first == ids.end() ? caller.models[0] : *first);
     return;
   }
-  if (!name->is_string() || may_use(caller, name->as_string()) || may_use(caller, meant(name->as_string()))) return;
+  if (!name->is_string() || may_name(caller, name->as_string())) return;
   refuse("model", name->as_string());
 }
 
 void App::refuse_change_of_adapters(const Exchange& e) const {
   refuse_foreign_page(e, "the adapters");
-  if (e.caller.models.empty()) return;
-  throw ApiError(403, "permission_error", "",
-                 fmt::format("the API key '{}' is for some models only and may not change which adapters there are",
-                             e.caller.user));
+  if (e.caller.models.empty() && e.caller.reaches_all()) return;
+  throw ApiError(
+      403, "permission_error", "not_an_admin",
+      fmt::format("the API key '{}' may use the adapters that there are; an admin key for all models loads "
+                  "and unloads them",
+                  e.caller.user));
 }
 
 void App::refuse_when_busy(Exchange& e) const {

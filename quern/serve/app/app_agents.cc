@@ -31,7 +31,7 @@ void App::count_tokens(Exchange& e) {
 
 void App::input_tokens(Exchange& e) {
   const Json body = read_body(e);
-  e.answer(200, "application/json", input_tokens_json(*language_model_for(body), body, responses_).dump());
+  e.answer(200, "application/json", input_tokens_json(*language_model_for(body), body, responses_, e.caller).dump());
 }
 
 // The id is that of the answer, or of its HTTP request: they share what is behind the prefix.

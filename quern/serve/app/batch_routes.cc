@@ -47,7 +47,8 @@ BatchRunner& App::batch_runner() {
   if (!batches_) {
     const std::filesystem::path folder = o_.sessions.empty() ? "" : std::filesystem::path(o_.sessions) / "batch";
     batches_ = std::make_unique<BatchRunner>(
-        folder, BatchHooks{.serve = [this](Exchange& e, LineStart start) { serve_inside(e, start); },
+        folder, BatchHooks{.serve = [this](Exchange& e, const std::string& key,
+                                           LineStart start) { return serve_inside(e, key, start); },
                            .clients_wait = [this] { return requests_wait(); },
                            .clients_run = [this] { return running_ > 0; },
                            .turn = o_.batch_turn});
@@ -55,19 +56,29 @@ BatchRunner& App::batch_runner() {
   return *batches_;
 }
 
-// Without keys, a log line and the limits of clients, which a batch has been let in by. Requests of clients go first, but
-// for a line in its turn.
-void App::serve_inside(Exchange& e, LineStart start) {
-  e.caller.user = "batch", e.caller.lowest_priority = start == LineStart::in_turn ? 0 : kBatchPriority;
-  e.caller.own_memory = !o_.keys_file.empty();  // whose batch it was is not kept
+// With the rights and limits of the key, charged to it; no log line. Requests of clients go first, but for a line in its turn.
+LineEnd App::serve_inside(Exchange& e, const std::string& key, LineStart start) {
   try {
+    std::optional<Admission::Pass> pass;
+    if (admission_.open())
+      e.caller.user = "batch";
+    else if (key.empty())
+      e.caller.apart = true;  // made when there were no keys: it reaches what is nobody's, as it did then
+    else
+      pass.emplace(admission_.admit_as(e, key));
+    e.caller.lowest_priority = std::max(e.caller.lowest_priority, start == LineStart::in_turn ? 0 : kBatchPriority);
     for (const Route& r : kRoutes)
-      if (r.method == e.request().method && matches(r, e.request().path)) return (this->*r.serve)(e);
+      if (r.method == e.request().method && matches(r, e.request().path)) {
+        (this->*r.serve)(e);
+        break;
+      }
   } catch (const ApiError& x) {
+    if (x.status == 429 && x.code != kUsedUp) return {.again = true, .after_seconds = x.retry_seconds};
     if (e.status() == 0) e.answer(x.status, "application/json", error_json(x).dump());
   } catch (const Error& x) {
     if (e.status() == 0) e.answer(400, "application/json", error_json(ApiError(x.what())).dump());
   }
+  return {};
 }
 
 void App::post_file(Exchange& e) {
@@ -85,27 +96,27 @@ void App::post_file(Exchange& e) {
   if (!there) bad_field("file", "expected a part of this name with the file");
   if (purpose != "batch") bad_field("purpose", "'{}': only batch is supported", purpose);
   if (content.empty()) bad_field("file", "is empty");
-  send_json(e, batch_runner().files().add(name.substr(0, 255), purpose, content).json());
+  send_json(e, batch_runner().files().add({name.substr(0, 255), purpose, e.caller.owner()}, content).json());
 }
 
 void App::files(Exchange& e) {
   const std::string* purpose = e.request().parameter("purpose");
   std::vector<Json> all;
-  for (const StoredFile& f : batch_runner().files().list())
+  for (const StoredFile& f : batch_runner().files().list(e.caller))
     if (!purpose || f.purpose == *purpose) all.push_back(f.json());
   send_json(e, page_json(all, read_page(e, 10'000)));
 }
 
 void App::file(Exchange& e) {
   std::string id = id_in(e, kFiles);
-  if (!cut_ending(id, "/content")) return send_json(e, batch_runner().files().get(id).json());
-  e.answer(200, "application/octet-stream", batch_runner().files().content(id));
+  if (!cut_ending(id, "/content")) return send_json(e, batch_runner().files().get(id, e.caller).json());
+  e.answer(200, "application/octet-stream", batch_runner().files().content(id, e.caller));
 }
 
 void App::delete_file(Exchange& e) {
   refuse_foreign_page(e, "files and batches");
   const std::string id = id_in(e, kFiles);
-  batch_runner().files().erase(id);
+  batch_runner().files().erase(id, e.caller);
   Json j = Json::object();
   j.set("id", id), j.set("object", "file"), j.set("deleted", true);
   send_json(e, j);
@@ -113,15 +124,11 @@ void App::delete_file(Exchange& e) {
 
 void App::post_batch(Exchange& e) {
   refuse_foreign_page(e, "files and batches");
-  if (e.caller.limited)
-    throw ApiError(
-        403, "permission_error", "",
-        fmt::format("API key '{}' has limits, which the lines of a batch would not follow: send them one by one",
-                    e.caller.user));
-  send_json(e, batch_runner().create(read_body(e)));
+  const Json body = read_body(e);
+  send_json(e, batch_runner().create(body, e.caller, admission_.open() ? "" : e.caller.user));
 }
-void App::batches(Exchange& e) { send_json(e, batch_runner().list(read_page(e, 100))); }
-void App::batch(Exchange& e) { send_json(e, batch_runner().get(id_in(e, kBatches))); }
+void App::batches(Exchange& e) { send_json(e, batch_runner().list(read_page(e, 100), e.caller)); }
+void App::batch(Exchange& e) { send_json(e, batch_runner().get(id_in(e, kBatches), e.caller)); }
 
 void App::post_batch_step(Exchange& e) {
   refuse_foreign_page(e, "files and batches");
@@ -130,7 +137,7 @@ void App::post_batch_step(Exchange& e) {
     e.header("allow", "GET");
     throw ApiError(405, "invalid_request_error", "", fmt::format("POST {}: expected GET", e.request().path));
   }
-  send_json(e, batch_runner().cancel(id));
+  send_json(e, batch_runner().cancel(id, e.caller));
 }
 
 }  // namespace quern::serve

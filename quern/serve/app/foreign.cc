@@ -23,6 +23,13 @@ std::string name_of(const Json& body) {
 
 }  // namespace
 
+// A model whose very name ends in Ollama's tag is meant by it.
+std::string App::ollama_model(const Json& body) const {
+  const std::string whole = name_of(body);
+  const auto found = served_as(whole);
+  return model_name(named(found && found->plan.empty() ? whole : ollama_model_id(body)));
+}
+
 void App::llama_complete(Exchange& e) {
   const Json body = read_body(e);
   llama_completion(*model_with_room(body), e, body);
@@ -39,7 +46,7 @@ void App::llama_embed(Exchange& e) {
 // Loads the model, lets `serve` answer, and keeps the model as long as the request asks.
 void App::ollama_run(const Json& body, const OllamaServe& serve) {
   const Stopwatch watch;
-  const std::string id = model_name(named(ollama_model_id(body)));
+  const std::string id = ollama_model(body);
   const std::optional<double> keep = ollama_keep_alive(body);
   auto m = model_for(named(id));
   serve(*m, OllamaCall{.name = name_of(body), .load_seconds = watch.seconds()});
@@ -73,7 +80,7 @@ void App::ollama_embeddings(Exchange& e) {
 
 void App::ollama_show(Exchange& e) {
   const Json body = read_body(e);
-  const std::string id = model_name(named(ollama_model_id(body)));
+  const std::string id = ollama_model(body);
   e.answer(200, "application/json", ollama_show_json(*model_for(named(id))).dump());
 }
 void App::ollama_tags(Exchange& e) {

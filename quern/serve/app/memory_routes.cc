@@ -24,7 +24,7 @@ recall::CurrentStore& documents_of(const Grounding& grounding) {
 // All keys share the index.
 recall::CurrentStore& documents_to_change(const Grounding& grounding, const Exchange& e) {
   recall::CurrentStore& index = documents_of(grounding);
-  if (e.caller.own_memory && !e.caller.admin)
+  if (!e.caller.reaches_all())
     throw ApiError(
         403, "permission_error", "not_an_admin",
         fmt::format("the API key '{}' may search the documents; an admin key changes them", e.caller.user));

@@ -13,7 +13,7 @@ void App::metrics(Exchange& e) {
   for (const std::string& id : models_->ids())
     if (const auto m = models_->loaded(id)) {
       ++loaded;  // an adapter's requests are its base's, and an encoder has no engine
-      if (m->host && !m->base) counts.emplace_back(id, m->host->counts());
+      if (m->host && !m->base && may_see(e.caller, id)) counts.emplace_back(id, m->host->counts());
     }
   auto each = [&](const char* name, const char* type, const char* help, auto value) {
     family(name, type, help);
@@ -74,8 +74,9 @@ void App::metrics(Exchange& e) {
     whole("otlp_spans_exported_total", "counter", "spans that the collector took", spans.exported);
     whole("otlp_spans_dropped_total", "counter", "spans that it did not take", spans.dropped);
   }
-  admission_.add_metrics(s);
-  e.answer(200, "text/plain; version=0.0.4", s + generation_.text());
+  admission_.add_metrics(e.caller, s);
+  e.answer(200, "text/plain; version=0.0.4",
+           s + generation_.text([&](const std::string& id) { return may_see(e.caller, id); }));
 }
 
 }  // namespace quern::serve

@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::array kEndpoints = {"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses"};
 constexpr const char *kResults = ".out", *kErrors = ".err", *kFactsFile = ".json";
+constexpr const char *kOwner = "x_owner", *kKey = "x_key";  // of a batch's facts on disk
 constexpr size_t kMaxBatches = 1000;
 constexpr int64_t kDay = 86'400;
 
@@ -30,6 +31,11 @@ Json read_metadata(const Fields& f) {
     if (key.size() > 64 || !value.is_string() || value.as_string().size() > 512)
       bad_field("metadata", "'{}': expected a key of up to 64 bytes and a text of up to 512", key);
   return *given;
+}
+
+Turn::Clock::time_point later(double seconds) {
+  return Turn::Clock::now() +
+         std::chrono::duration_cast<Turn::Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
 Json counts_json() {
@@ -83,7 +89,11 @@ void BatchRunner::load() {
            std::pair(b.at("created_at").as_int(), b.at("id").as_string());
   });
   for (Json& j : all) {
-    batches_.push_back(std::make_shared<Batch>(Batch{.facts = std::move(j)}));
+    auto b = std::make_shared<Batch>();
+    for (const auto& [field, value] : {std::pair{kOwner, &b->owner}, {kKey, &b->key}})
+      if (const Json* there = j.find(field)) *value = there->as_string(), j.erase(field);
+    b->facts = std::move(j);
+    batches_.push_back(std::move(b));
     batches_.back()->cancelled = batches_.back()->status() == "cancelling";
   }
 }
@@ -92,21 +102,23 @@ fs::path BatchRunner::path_of(const std::string& id, const char* ending) const {
   return folder_.path() / "batches" / (id + ending);  // ids are looked up among those that are there
 }
 
-BatchRunner::Shared BatchRunner::find(const std::string& id) const {
-  const auto at = std::ranges::find_if(batches_, [&](const Shared& b) { return b->id() == id; });
+BatchRunner::Shared BatchRunner::find(const std::string& id, const Caller& who) const {
+  const auto at =
+      std::ranges::find_if(batches_, [&](const Shared& b) { return b->id() == id && who.reaches(b->owner); });
   if (at == batches_.end())
     throw ApiError(404, "invalid_request_error", "", fmt::format("there is no batch '{}'", id));
   return *at;
 }
 
-Json BatchRunner::create(const Json& body) {
+Json BatchRunner::create(const Json& body, const Caller& who, const std::string& key) {
   const Fields f(body);
   const std::string endpoint = f.text("endpoint").value_or(""), file = f.text("input_file_id").value_or("");
   if (std::ranges::find(kEndpoints, endpoint) == kEndpoints.end())
     bad_field("endpoint", "'{}': expected {}", endpoint, fmt::join(kEndpoints, ", "));
   if (f.text("completion_window").value_or("") != "24h") bad_field("completion_window", "expected 24h");
   if (file.empty()) bad_field("input_file_id", "expected the id of a file with purpose batch");
-  if (files_.get(file).purpose != "batch") bad_field("input_file_id", "'{}' has another purpose than batch", file);
+  if (files_.get(file, who).purpose != "batch")
+    bad_field("input_file_id", "'{}' has another purpose than batch", file);
   Json j = Json::object();
   const int64_t now = unix_time();
   j.set("id", new_id("batch_")), j.set("object", "batch"), j.set("endpoint", endpoint), j.set("errors", Json());
@@ -125,28 +137,29 @@ Json BatchRunner::create(const Json& body) {
     for (const char* ending : {kFactsFile, kResults, kErrors}) fs::remove(path_of((*done)->id(), ending));
     batches_.erase(done);
   }
-  auto b = std::make_shared<Batch>(Batch{.facts = std::move(j)});
+  auto b = std::make_shared<Batch>(Batch{.facts = std::move(j), .owner = who.owner(), .key = key});
   save(*b);
   batches_.push_back(b);
   changed_.notify_all();
   return b->facts;
 }
 
-Json BatchRunner::get(const std::string& id) const {
+Json BatchRunner::get(const std::string& id, const Caller& who) const {
   std::lock_guard lock(mutex_);
-  return find(id)->facts;
+  return find(id, who)->facts;
 }
 
-Json BatchRunner::list(const PageRequest& page) const {
+Json BatchRunner::list(const PageRequest& page, const Caller& who) const {
   std::vector<Json> all;
   std::lock_guard lock(mutex_);
-  for (auto b = batches_.rbegin(); b != batches_.rend(); ++b) all.push_back((*b)->facts);
+  for (auto b = batches_.rbegin(); b != batches_.rend(); ++b)
+    if (who.reaches((*b)->owner)) all.push_back((*b)->facts);
   return page_json(all, page);
 }
 
-Json BatchRunner::cancel(const std::string& id) {
+Json BatchRunner::cancel(const std::string& id, const Caller& who) {
   std::lock_guard lock(mutex_);
-  const Shared b = find(id);
+  const Shared b = find(id, who);
   if (!b->open()) throw ApiError(409, "invalid_request_error", "", fmt::format("batch '{}' is {}", id, b->status()));
   if (!b->cancelled) {
     b->cancelled = true;
@@ -169,7 +182,12 @@ void BatchRunner::count(Batch& b, const char* what) const {
   b.facts.set("request_counts", std::move(counts));
 }
 
-void BatchRunner::save(const Batch& b) const { write_private(path_of(b.id(), kFactsFile), b.facts.dump()); }
+void BatchRunner::save(const Batch& b) const {
+  Json j = b.facts;
+  for (const auto& [field, value] : {std::pair{kOwner, &b.owner}, {kKey, &b.key}})
+    if (!value->empty()) j.set(field, *value);
+  write_private(path_of(b.id(), kFactsFile), j.dump());
+}
 
 void BatchRunner::append(const Batch& b, const char* ending, const std::string& line) const {
   const int f = ::open(path_of(b.id(), ending).c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0600);
@@ -182,8 +200,8 @@ void BatchRunner::begin(Batch& b) {
   b.begun = true;
   BatchInput in;
   try {
-    in =
-        read_batch_input(files_.content(b.facts.at("input_file_id").as_string()), b.facts.at("endpoint").as_string());
+    in = read_batch_input(files_.content(b.facts.at("input_file_id").as_string(), {}),
+                          b.facts.at("endpoint").as_string());
   } catch (const Error& e) {
     in.faults.push_back({"input_file", e.what(), 0});
   }
@@ -218,7 +236,7 @@ BatchRunner::Shared BatchRunner::next_batch() {
       b->next = b->lines.size(), b->again.clear();
     const bool left = !b->cancelled && b->has_line();
     if (!left && b->running == 0) settle(*b);
-    if (left && b->open()) return b;
+    if (left && b->open() && Turn::Clock::now() >= b->not_before) return b;
   }
   return nullptr;
 }
@@ -239,7 +257,9 @@ void BatchRunner::finish(Batch& b, const char* status) {
          {std::tuple{kResults, "output_file_id", "output"}, {kErrors, "error_file_id", "errors"}}) {
       const fs::path path = path_of(b.id(), ending);
       if (!fs::exists(path)) continue;
-      b.facts.set(field, files_.add(fmt::format("{}_{}.jsonl", b.id(), name), "batch_output", read_whole(path)).id);
+      b.facts.set(
+          field,
+          files_.add({fmt::format("{}_{}.jsonl", b.id(), name), "batch_output", b.owner}, read_whole(path)).id);
     }
     set_status(b, status);
     for (const char* ending : {kResults, kErrors}) fs::remove(path_of(b.id(), ending));
@@ -263,16 +283,21 @@ bool BatchRunner::run_line(const Shared& b, LineStart start, std::unique_lock<st
   b->exchanges.insert(&e), ++b->running;
   lock.unlock();
   std::string trouble;
+  LineEnd end;
   try {
-    hooks_.serve(e, start);
+    end = hooks_.serve(e, b->key, start);
   } catch (const std::exception& x) {
     trouble = x.what();
   }
   lock.lock();
   b->exchanges.erase(&e), --b->running;
   if (e.gone()) return true;  // cancelled: it is run again, if at all
+  if (end.again) {
+    b->again.push_back(line);
+    if (end.after_seconds > 0) b->not_before = later(end.after_seconds);
+    return false;
+  }
   const int status = e.status() == 0 ? 500 : e.status();
-  if (status == 429) return b->again.push_back(line), false;
   append(*b, status == 200 ? kResults : kErrors,
          result_line(request, status, e.id, trouble.empty() ? e.body() : trouble));
   count(*b, status == 200 ? "completed" : "failed");

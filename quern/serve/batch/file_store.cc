@@ -39,11 +39,13 @@ bool is_file_id(const std::string& id) {
 }
 
 StoredFile file_of(const Json& j) {
+  const Json* owner = j.find("owner");
   return {.id = j.at("id").as_string(),
           .name = j.at("filename").as_string(),
           .purpose = j.at("purpose").as_string(),
           .bytes = j.at("bytes").as_int(),
-          .created = j.at("created_at").as_int()};
+          .created = j.at("created_at").as_int(),
+          .owner = owner ? owner->as_string() : ""};
 }
 
 }  // namespace
@@ -129,13 +131,14 @@ fs::path FileStore::path_of(const std::string& id) const {
   return folder_ / id;
 }
 
-StoredFile FileStore::add(const std::string& name, const std::string& purpose, std::string_view content) {
+StoredFile FileStore::add(const NewFile& file, std::string_view content) {
   StoredFile f{.id = new_id(kIdPrefix),
-               .name = name,
-               .purpose = purpose,
+               .name = file.name,
+               .purpose = file.purpose,
                .bytes = static_cast<int64_t>(content.size()),
-               .created = unix_time()};
-  const std::vector<StoredFile> all = list();
+               .created = unix_time(),
+               .owner = file.owner};
+  const std::vector<StoredFile> all = list({});  // of everybody
   int64_t bytes = f.bytes;
   for (const StoredFile& x : all) bytes += x.bytes;
   if (all.size() >= kMaxFiles || bytes > kMaxStoredBytes)
@@ -145,36 +148,41 @@ StoredFile FileStore::add(const std::string& name, const std::string& purpose, s
   std::lock_guard lock(mutex_);
   const fs::path path = path_of(f.id);
   write_private(path, content);
-  write_private(path.string() + kFacts, f.json().dump());  // last: a file without facts is not listed
+  Json facts = f.json();
+  if (!f.owner.empty()) facts.set("owner", f.owner);
+  write_private(path.string() + kFacts, facts.dump());  // last: a file without facts is not listed
   return f;
 }
 
-StoredFile FileStore::get(const std::string& id) const {
+StoredFile FileStore::get(const std::string& id, const Caller& who) const {
   const fs::path facts = path_of(id).string() + kFacts;
   std::lock_guard lock(mutex_);
   if (!fs::is_regular_file(facts)) no_file(id);
-  return file_of(Json::read(facts));
+  StoredFile f = file_of(Json::read(facts));
+  if (!who.reaches(f.owner)) no_file(id);
+  return f;
 }
 
-std::string FileStore::content(const std::string& id) const {
-  get(id);
+std::string FileStore::content(const std::string& id, const Caller& who) const {
+  get(id, who);
   std::lock_guard lock(mutex_);
   return read_whole(path_of(id));
 }
 
-void FileStore::erase(const std::string& id) {
-  get(id);
+void FileStore::erase(const std::string& id, const Caller& who) {
+  get(id, who);
   std::lock_guard lock(mutex_);
   std::error_code error;
   fs::remove(path_of(id).string() + kFacts, error);
   fs::remove(path_of(id), error);
 }
 
-std::vector<StoredFile> FileStore::list() const {
+std::vector<StoredFile> FileStore::list(const Caller& who) const {
   std::vector<StoredFile> out;
   std::lock_guard lock(mutex_);
   for (const auto& f : fs::directory_iterator(folder_))
     if (f.path().extension() == kFacts && is_file_id(f.path().stem().string())) out.push_back(file_of(Json::read(f)));
+  std::erase_if(out, [&](const StoredFile& f) { return !who.reaches(f.owner); });
   std::ranges::sort(out, [](const StoredFile& a, const StoredFile& b) {
     return std::pair(-a.created, a.id) < std::pair(-b.created, b.id);
   });

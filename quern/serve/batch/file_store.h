@@ -1,5 +1,6 @@
 // Files of clients, for batches: each one is a file of the folder under an id of the server's own making, with its facts in
-// a JSON file next to it. Only the owner of the process may read them. For all threads.
+// a JSON file next to it. Only the owner of the process may read them. A file that a caller does not reach is for it none. For
+// all threads.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -9,13 +10,15 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/serve/http/caller.h"
 
 namespace quern::serve {
 
 struct StoredFile {
   std::string id, name, purpose;
   int64_t bytes = 0, created = 0;
-  Json json() const;  // as OpenAI's API has it
+  std::string owner = {};  // whose it is (Caller::owner)
+  Json json() const;       // as OpenAI's API has it
 };
 
 // One page of a list whose items have an `id`, as the lists of OpenAI's API are: {object, data, first_id, last_id, has_more}.
@@ -46,11 +49,14 @@ std::string read_whole(const std::filesystem::path& file);
 class FileStore {
  public:
   explicit FileStore(std::filesystem::path folder);  // made when it is not there
-  StoredFile add(const std::string& name, const std::string& purpose, std::string_view content);
-  StoredFile get(const std::string& id) const;       // or a 404
-  std::string content(const std::string& id) const;  // or a 404
-  void erase(const std::string& id);                 // or a 404
-  std::vector<StoredFile> list() const;              // the newest first
+  struct NewFile {
+    std::string name, purpose, owner;
+  };
+  StoredFile add(const NewFile& file, std::string_view content);
+  StoredFile get(const std::string& id, const Caller& who) const;       // or a 404
+  std::string content(const std::string& id, const Caller& who) const;  // or a 404
+  void erase(const std::string& id, const Caller& who);                 // or a 404
+  std::vector<StoredFile> list(const Caller& who) const;                // the newest first
 
  private:
   std::filesystem::path path_of(const std::string& id) const;  // checks the id: it is never a path

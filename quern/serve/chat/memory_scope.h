@@ -11,6 +11,5 @@ namespace quern::serve {
 
 // The user that is named, else the caller's own; an ApiError (403) where the caller may not name that one.
 std::string memory_user(const Caller& caller, const std::optional<std::string>& named, const char* field);
-bool may_see(const Caller& caller, const std::string& user);
 
 }  // namespace quern::serve

@@ -7,7 +7,7 @@ const char kPostFile[] = R"json({"tag": "batch", "summary": "uploads a file", "n
 "body_type": "multipart/form-data",
 "body": {"type": "object", "required": ["file", "purpose"], "properties": {
   "file": {"type": "string", "contentMediaType": "application/octet-stream"}, "purpose": {"const": "batch"}}}})json";
-const char kFiles[] = R"json({"tag": "batch", "summary": "the files, newest first",
+const char kFiles[] = R"json({"tag": "batch", "summary": "the files of the caller's key, or all for an admin, newest first",
 "query": {"purpose": {"type": "string"}, "after": {"type": "string", "description": "the id before the page"},
   "limit": {"type": "integer", "minimum": 1, "maximum": 10000}},
 "answer": {"allOf": [{"$ref": "#/components/schemas/Page"}, {"properties": {
@@ -26,7 +26,7 @@ const char kPostBatch[] = R"json({"tag": "batch", "summary": "runs the requests 
   "endpoint": {"enum": ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses"]},
   "metadata": {"type": ["object", "null"], "maxProperties": 16,
     "additionalProperties": {"type": "string", "maxLength": 512}}}}})json";
-const char kBatches[] = R"json({"tag": "batch", "summary": "the batches, newest first",
+const char kBatches[] = R"json({"tag": "batch", "summary": "the batches of the caller's key, or all for an admin, newest first",
 "query": {"after": {"type": "string", "description": "the id before the page"},
   "limit": {"type": "integer", "minimum": 1, "maximum": 100}},
 "answer": {"allOf": [{"$ref": "#/components/schemas/Page"}, {"properties": {

@@ -80,7 +80,8 @@ const char kProps[] = R"json({"tag": "server", "summary": "properties of the loa
   "model_alias": {"type": "string"}, "model_path": {"type": "string"}, "chat_template": {"type": "string"},
   "bos_token": {"type": "string"}, "eos_token": {"type": "string"}, "build_info": {"type": "string"},
   "modalities": {"type": "object"}}}})json";
-const char kMetrics[] = R"json({"tag": "server", "summary": "metrics for Prometheus", "answer_type": "text/plain",
+const char kMetrics[] = R"json({"tag": "server", "answer_type": "text/plain",
+"summary": "metrics for Prometheus; by key those of the caller's own, or all for an admin",
 "answer": {"type": "string"}})json";
 const char kSlots[] = R"json({"tag": "server", "summary": "the requests in flight", "needs": ["rights"],
 "query": {"text": {"enum": ["true", "false"], "description": "with prompts and outputs, where the server allows it"},
@@ -112,7 +113,8 @@ const char kCache[] =
       "memory_budget_bytes": {"type": "integer"}, "disk": {"type": ["object", "null"]},
       "trees": {"type": "array", "items": {"type": "object"}}, "omitted_nodes": {"type": "integer"}}}}}}})json";
 
-const char kSessions[] = R"json({"tag": "sessions", "summary": "the saved sessions", 
+const char kSessions[] =
+    R"json({"tag": "sessions", "summary": "the saved sessions of the caller's key, or all for an admin",
 "answer": {"type": "object", "required": ["object", "data"], "properties": {
   "object": {"const": "list"}, "data": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}}}}})json";
 const char kSession[] = R"json({"path": "/v1/sessions/{name}", "tag": "sessions", "summary": "a saved session",

@@ -1,15 +1,23 @@
-// The API key of a request, and whether it is one of the server's.
+// The API key of a request, and which of the server's keys it is. Keys are known by their digests.
 #pragma once
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "quern/serve/http/http_message.h"
+#include "quern/serve/http/sha256.h"
 
 namespace quern::serve {
 
 std::string_view given_key(const HttpRequest& r);  // of x-api-key, or Authorization: Bearer; empty: none
-// Compares in a time that depends on the lengths alone. No keys: everybody is admitted.
-bool is_admitted(const HttpRequest& r, const std::vector<std::string>& keys);
+
+// The one of `keys`, a list of what has a `digest`, that was given, or null. All are compared, in a time that does not depend
+// on the key.
+template <class Keys>
+const typename Keys::value_type* find_key(const Keys& keys, std::string_view given) {
+  const Sha256Digest digest = sha256(given);
+  const typename Keys::value_type* found = nullptr;
+  for (const auto& k : keys)
+    if (same_digest(k.digest, digest)) found = &k;
+  return found;
+}
 
 }  // namespace quern::serve

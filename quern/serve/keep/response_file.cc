@@ -32,6 +32,7 @@ ResponseFile::ResponseFile(const std::filesystem::path& file, int64_t maximum)
 void ResponseFile::put(const StoredResponse& r) {
   Json j = Json::object();
   j.set("model", r.model), j.set("response", r.response), j.set("input", r.input), j.set("messages", r.messages);
+  if (!r.owner.empty()) j.set("owner", r.owner);
   const std::string body = j.dump();
   std::lock_guard lock(mutex_);
   memory::SqliteWrite write(db_);
@@ -43,24 +44,31 @@ void ResponseFile::put(const StoredResponse& r) {
   write.commit();
 }
 
-std::optional<StoredResponse> ResponseFile::get(const std::string& id) {
-  std::lock_guard lock(mutex_);
+std::optional<StoredResponse> ResponseFile::find(const std::string& id) {
   auto row = db_.prepare("SELECT body FROM responses WHERE id = ?");
   row.bind(id);
   if (!row.step()) return std::nullopt;
   const Json j = Json::parse(std::string(row.text(0)));
-  StoredResponse r{.id = id,
-                   .model = j.at("model").as_string(),
-                   .response = j.at("response"),
-                   .input = j.at("input"),
-                   .messages = j.at("messages")};
-  row.reset();
+  const Json* owner = j.find("owner");
+  return StoredResponse{.id = id,
+                        .model = j.at("model").as_string(),
+                        .response = j.at("response"),
+                        .input = j.at("input"),
+                        .messages = j.at("messages"),
+                        .owner = owner ? owner->as_string() : ""};
+}
+
+std::optional<StoredResponse> ResponseFile::get(const std::string& id, const Caller& who) {
+  std::lock_guard lock(mutex_);
+  auto r = find(id);
+  if (!r || !who.reaches(r->owner)) return std::nullopt;
   db_.prepare("UPDATE responses SET used = (SELECT max(used) + 1 FROM responses) WHERE id = ?").bind(id).run();
   return r;
 }
 
-bool ResponseFile::erase(const std::string& id) {
+bool ResponseFile::erase(const std::string& id, const Caller& who) {
   std::lock_guard lock(mutex_);
+  if (const auto r = find(id); !r || !who.reaches(r->owner)) return false;
   db_.prepare("DELETE FROM responses WHERE id = ?").bind(id).run();
   return db_.changes() > 0;
 }

@@ -15,10 +15,11 @@ class ResponseFile : public ResponseBackend {
  public:
   ResponseFile(const std::filesystem::path& file, int64_t maximum);
   void put(const StoredResponse& r) override;
-  std::optional<StoredResponse> get(const std::string& id) override;
-  bool erase(const std::string& id) override;
+  std::optional<StoredResponse> get(const std::string& id, const Caller& who) override;
+  bool erase(const std::string& id, const Caller& who) override;
 
  private:
+  std::optional<StoredResponse> find(const std::string& id);  // under the lock
   std::mutex mutex_;
   memory::SqliteFile db_;
   int64_t maximum_;

@@ -28,22 +28,24 @@ std::string ResponseStore::put(StoredResponse r) {
   return trouble;
 }
 
-std::shared_ptr<const StoredResponse> ResponseStore::get(const std::string& id) {
+std::shared_ptr<const StoredResponse> ResponseStore::get(const std::string& id, const Caller& who) {
   {
     std::lock_guard lock(mutex_);
     if (auto it = by_id_.find(id); it != by_id_.end()) {
+      if (!who.reaches(it->second->response->owner)) return nullptr;
       recent_.splice(recent_.begin(), recent_, it->second);
       return it->second->response;
     }
   }
   if (!backend_) return nullptr;
-  auto kept = backend_->get(id);
+  auto kept = backend_->get(id, who);
   return kept ? std::make_shared<const StoredResponse>(std::move(*kept)) : nullptr;
 }
 
-std::optional<Json> ResponseStore::output_item(const std::string& id) const {
+std::optional<Json> ResponseStore::output_item(const std::string& id, const Caller& who) const {
   std::lock_guard lock(mutex_);
   for (const Entry& e : recent_) {
+    if (!who.reaches(e.response->owner)) continue;
     const Json* output = e.response->response.find("output");
     if (!output || !output->is_array()) continue;
     for (const Json& item : output->as_array())
@@ -52,11 +54,11 @@ std::optional<Json> ResponseStore::output_item(const std::string& id) const {
   return std::nullopt;
 }
 
-bool ResponseStore::erase(const std::string& id) {
-  const bool kept = backend_ && backend_->erase(id);
+bool ResponseStore::erase(const std::string& id, const Caller& who) {
+  const bool kept = backend_ && backend_->erase(id, who);
   std::lock_guard lock(mutex_);
   auto it = by_id_.find(id);
-  if (it == by_id_.end()) return kept;
+  if (it == by_id_.end() || !who.reaches(it->second->response->owner)) return kept;
   drop(it->second);
   return true;
 }

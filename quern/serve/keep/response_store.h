@@ -1,6 +1,6 @@
 // Stored conversations of /v1/responses, which later requests continue with `previous_response_id`. Kept in memory up
 // to a maximum count and size, least recently used evicted first; with a backend (such as a file) they survive
-// restarts.
+// restarts. Whoever does not reach a response's owner is told that there is none.
 #pragma once
 #include <list>
 #include <memory>
@@ -10,22 +10,24 @@
 #include <unordered_map>
 
 #include "quern/base/json.h"
+#include "quern/serve/http/caller.h"
 
 namespace quern::serve {
 
 struct StoredResponse {
   std::string id, model;
-  Json response;  // as returned
-  Json input;     // items of its own request
-  Json messages;  // the conversation including its answer, without instructions
+  Json response;           // as returned
+  Json input;              // items of its own request
+  Json messages;           // the conversation including its answer, without instructions
+  std::string owner = {};  // whose it is (Caller::owner)
 };
 
 class ResponseBackend {
  public:
   virtual ~ResponseBackend() = default;
   virtual void put(const StoredResponse& r) = 0;
-  virtual std::optional<StoredResponse> get(const std::string& id) = 0;
-  virtual bool erase(const std::string& id) = 0;
+  virtual std::optional<StoredResponse> get(const std::string& id, const Caller& who) = 0;
+  virtual bool erase(const std::string& id, const Caller& who) = 0;
 };
 
 class ResponseStore {
@@ -33,9 +35,9 @@ class ResponseStore {
   ResponseStore(size_t maximum, size_t max_bytes, std::unique_ptr<ResponseBackend> manager = nullptr)
       : maximum_(maximum), max_bytes_(max_bytes), backend_(std::move(manager)) {}
   std::string put(StoredResponse r);  // empty, or why the backend failed: it is kept in memory anyway
-  std::shared_ptr<const StoredResponse> get(const std::string& id);  // null: unknown or evicted
-  std::optional<Json> output_item(const std::string& id) const;      // of a response in memory
-  bool erase(const std::string& id);
+  std::shared_ptr<const StoredResponse> get(const std::string& id, const Caller& who);  // null: unknown or evicted
+  std::optional<Json> output_item(const std::string& id, const Caller& who) const;      // of a response in memory
+  bool erase(const std::string& id, const Caller& who);
 
  private:
   struct Entry {

@@ -20,6 +20,22 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
+bool is_name_letter(unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; }
+bool is_owner_letter(unsigned char c) { return is_name_letter(c) || c == '@'; }  // as names of keys have them
+bool good_name(const std::string& name) {
+  return !name.empty() && name.size() <= kLongestName && name[0] != '.' && std::ranges::all_of(name, is_name_letter);
+}
+
+// What a caller calls the session of a file; nothing where it does not reach it.
+std::optional<std::string> shown_name(const std::string& stem, const Caller& who) {
+  const size_t at = stem.rfind('@');
+  const std::string owner = at == stem.npos ? "" : stem.substr(0, at),
+                    own = at == stem.npos ? stem : stem.substr(at + 1);
+  if (owner == who.owner()) return own;
+  if (!who.reaches_all()) return std::nullopt;
+  return owner + "@" + own;
+}
+
 // The tokens a session stands for, and what to hand back with it.
 std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& note) {
   const Fields f(body);
@@ -71,28 +87,27 @@ SessionFiles::SessionFiles(std::filesystem::path folder) : folder_(std::move(fol
   for (const fs::path& f : left) fs::remove_all(f, error);
 }
 
-std::filesystem::path SessionFiles::file(const std::string& name) const {
+std::filesystem::path SessionFiles::file(const std::string& name, const Caller& who) const {
   if (folder_.empty())
     throw ApiError(400, "invalid_request_error", "unsupported_parameter",
                    "this server saves no sessions: it was started without a folder for them");
-  const bool good = !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
-                    std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                      return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-                    });
-  if (!good)
+  std::string owner = who.owner(), own = name;
+  if (const size_t at = name.rfind('@'); at != name.npos && who.reaches_all() && at <= kLongestName)
+    owner = name.substr(0, at), own = name.substr(at + 1);
+  if (!good_name(own) || !std::ranges::all_of(owner, is_owner_letter))
     bad_field("name", "'{}': expected 1 to {} letters, digits, '-', '_' or '.', a dot not first", name, kLongestName);
-  return folder_ / (name + kEnding);
+  return folder_ / ((owner.empty() ? own : owner + "@" + own) + kEnding);
 }
 
-std::filesystem::path SessionFiles::existing(const std::string& name) const {
-  std::filesystem::path path = file(name);
+std::filesystem::path SessionFiles::existing(const std::string& name, const Caller& who) const {
+  std::filesystem::path path = file(name, who);
   if (!std::filesystem::is_regular_file(path))
     throw ApiError(404, "invalid_request_error", "", fmt::format("there is no session '{}' here", name));
   return path;
 }
 
 Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& body, Exchange& e) const {
-  const std::filesystem::path path = file(name);
+  const std::filesystem::path path = file(name, e.caller);
   const auto started = Clock::now();
   Json note = Json::object();
   std::vector<int32_t> tokens = read_tokens(m, body, note);
@@ -123,18 +138,18 @@ Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& bod
   } catch (const Error& error) {
     throw ApiError(507, "server_error", "", error.what());
   }
-  Json j = facts(name);
+  Json j = facts(name, e.caller);
   j.set("prompt_tokens", n), j.set("cached_tokens", known), j.set("seconds", since(started));
   return j;
 }
 
-std::string SessionFiles::model_of(const std::string& name) const {
-  return Json::parse(infer::read_state_facts(existing(name)).note).at("model").as_string("model of a session");
+std::string SessionFiles::model_of(const std::string& name, const Caller& who) const {
+  return Json::parse(infer::read_state_facts(existing(name, who)).note).at("model").as_string("model of a session");
 }
 
-Json SessionFiles::restore(const std::string& name, ServedModel& m) const {
+Json SessionFiles::restore(const std::string& name, ServedModel& m, const Caller& who) const {
   const auto started = Clock::now();
-  const std::filesystem::path path = existing(name);
+  const std::filesystem::path path = existing(name, who);
   std::vector<mixers::StateSite> sites;
   m.host->between_steps([&](models::Model&, infer::PrefixCache& cache) { sites = cache.sites(); });
   const infer::SavedState saved = infer::load_state(path, m.fingerprint, sites);
@@ -143,7 +158,7 @@ Json SessionFiles::restore(const std::string& name, ServedModel& m) const {
     if (!cache.takes(n)) does_not_fit(503, n, cache);
     cache.store({saved.tokens, nn::choice_key(m.adapters)}, saved.state, infer::SnapshotKind::turn_end);
   });
-  Json j = facts(name);
+  Json j = facts(name, who);
   const Json note = Json::parse(saved.note);
   for (const char* what : {"messages", "prompt"})
     if (const Json* v = note.find(what)) j.set(what, *v);
@@ -151,8 +166,8 @@ Json SessionFiles::restore(const std::string& name, ServedModel& m) const {
   return j;
 }
 
-Json SessionFiles::facts(const std::string& name) const {
-  const std::filesystem::path path = existing(name);
+Json SessionFiles::facts(const std::string& name, const Caller& who) const {
+  const std::filesystem::path path = existing(name, who);
   const infer::StateFileFacts f = infer::read_state_facts(path);
   const Json note = Json::parse(f.note);
   Json j = Json::object();
@@ -162,16 +177,17 @@ Json SessionFiles::facts(const std::string& name) const {
   return j;
 }
 
-Json SessionFiles::list() const {
-  file("any");  // or the error that there are none
+Json SessionFiles::list(const Caller& who) const {
+  file("any", who);  // or the error that there are none
   std::vector<std::string> names;
   for (const auto& f : std::filesystem::directory_iterator(folder_))
-    if (f.path().extension() == kEnding) names.push_back(f.path().stem().string());
+    if (f.path().extension() == kEnding)
+      if (auto name = shown_name(f.path().stem().string(), who)) names.push_back(std::move(*name));
   std::sort(names.begin(), names.end());
   Json j = Json::object(), data = Json::array();
   for (const std::string& name : names) {
     try {
-      data.push(facts(name));
+      data.push(facts(name, who));
     } catch (const Error& e) {  // a file that is no session: named, not hidden
       Json bad = Json::object();
       bad.set("object", "session"), bad.set("name", name), bad.set("error", e.what());
@@ -182,8 +198,8 @@ Json SessionFiles::list() const {
   return j;
 }
 
-Json SessionFiles::erase(const std::string& name) const {
-  std::filesystem::remove(existing(name));
+Json SessionFiles::erase(const std::string& name, const Caller& who) const {
+  std::filesystem::remove(existing(name, who));
   Json j = Json::object();
   j.set("name", name), j.set("object", "session"), j.set("deleted", true);
   return j;

@@ -41,13 +41,14 @@ class Admission {
     Admission* all_;
     std::string user_;
   };
+  Pass admit_as(Exchange& e, const std::string& key);  // both, for a key by its name; 401: it is no key any more
   // Counts a request of an identified caller and adds the x-ratelimit headers; throws ApiError 429, with retry-after.
   Pass admit(Exchange& e);
   // The user that a request names itself, where there are no keys: the field `user` of its body, else the header x-user-id.
   void name_user(Exchange& e, const Json& body) const;
 
-  Json usage(const Exchange& e);       // of the caller's key; of all keys for an admin
-  void add_metrics(std::string& out);  // in the text format of Prometheus
+  Json usage(const Exchange& e);                          // of the caller's key; of all keys for an admin
+  void add_metrics(const Caller& who, std::string& out);  // in the text format of Prometheus; of the same keys
 
  private:
   using Keys = std::vector<ClientKey>;
@@ -55,7 +56,7 @@ class Admission {
   Keys all_keys() const;
   static RateMoment now();
   Json account_json(const std::string& name);
-  void add_counter(std::string& out, const char* name, const char* help, int64_t KeyAccount::Totals::*count);
+  void set_caller(Exchange& e, const ClientKey& key);
 
   const AdmissionOptions o_;
   mutable std::mutex mutex_;

@@ -74,12 +74,4 @@ std::vector<ClientKey> plain_keys(const std::vector<std::string>& keys) {
   return out;
 }
 
-const ClientKey* find_key(const std::vector<ClientKey>& keys, std::string_view given) {
-  const Sha256Digest digest = sha256(given);
-  const ClientKey* found = nullptr;
-  for (const ClientKey& k : keys)
-    if (same_digest(k.digest, digest)) found = &k;
-  return found;
-}
-
 }  // namespace quern::serve

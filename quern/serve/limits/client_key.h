@@ -4,8 +4,6 @@
 //   name = "ci"                       logs, metrics and messages say this and never the key
 //   sha256 = "9f86d081884c7d65…"      or key = "…"
 //   requests_per_minute = 60
-//
-// Lookup compares digests, all of them, in a time that does not depend on the key.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +12,7 @@
 #include <vector>
 
 #include "quern/base/setting.h"
-#include "quern/serve/limits/sha256.h"
+#include "quern/serve/http/sha256.h"
 
 namespace quern::serve {
 
@@ -23,9 +21,6 @@ struct KeyLimits {
   int64_t concurrent = 0, max_context = 0, max_tokens = 0, priority = 0;
   std::vector<std::string> models = {};
   bool admin = false;
-  bool limits_content() const {  // what a request may be, not only how many there may be
-    return tokens_per_minute > 0 || tokens_per_day > 0 || max_context > 0 || max_tokens > 0 || !models.empty();
-  }
   template <class V>
   void visit(V& v) {
     const Setting unlimited = {.shown_default = "unlimited", .range = Bounds::at_least(0)};
@@ -43,8 +38,9 @@ struct KeyLimits {
     v("models", models, "names of the models that may be used; others are not listed either",
       {.shown_default = "all"});
     v("admin", admin,
-      "see and end what other keys run: GET /v1/usage reports every key, GET /v1/cache shows texts; reach every "
-      "user's memory, and change the documents");
+      "see and end what other keys run: GET /v1/usage and /metrics report every key, GET /v1/cache shows texts; "
+      "reach "
+      "what every key keeps here, and change the documents and the adapters");
   }
 };
 
@@ -66,7 +62,5 @@ struct ClientKey {
 std::vector<ClientKey> read_key_file(const std::filesystem::path& file);
 // Keys without limits, called key-1, key-2, …
 std::vector<ClientKey> plain_keys(const std::vector<std::string>& keys);
-// The one that was given, or null.
-const ClientKey* find_key(const std::vector<ClientKey>& keys, std::string_view given);
 
 }  // namespace quern::serve

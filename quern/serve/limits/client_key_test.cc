@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "quern/base/error.h"
+#include "quern/serve/http/api_key.h"
 
 namespace quern::serve {
 namespace {

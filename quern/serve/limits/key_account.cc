@@ -42,7 +42,7 @@ std::optional<RateRefusal> KeyAccount::refusal(const RateMoment& now) {
   if (limits_.tokens_per_day > 0 && day.prompt_tokens + day.generated_tokens >= limits_.tokens_per_day)
     return RateRefusal{fmt::format("the budget of {} tokens per day is used up; it is renewed at midnight UTC",
                                    limits_.tokens_per_day),
-                       "insufficient_quota", static_cast<double>(kDay - now.unix % kDay)};
+                       kUsedUp, static_cast<double>(kDay - now.unix % kDay)};
   if (limits_.concurrent > 0 && running_ >= limits_.concurrent)
     return RateRefusal{fmt::format("{} requests are in flight, the maximum", running_), "rate_limit_exceeded",
                        kRetryBusy};

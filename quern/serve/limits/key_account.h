@@ -30,9 +30,11 @@ struct RateMoment {    // now
   int64_t unix = 0;    // for days
 };
 
+inline constexpr const char* kUsedUp = "insufficient_quota";  // a day's budget
+
 struct RateRefusal {
   std::string message;
-  const char* code;  // rate_limit_exceeded, or insufficient_quota where a day's budget is used up
+  const char* code;  // rate_limit_exceeded, or kUsedUp
   double retry_seconds;
 };
 

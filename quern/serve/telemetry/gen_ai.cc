@@ -43,16 +43,6 @@ std::string label(std::string_view name, std::string_view value) {
   return out + '"';
 }
 
-void record_in(std::map<std::string, Histogram>& all, const std::string& labels, std::span<const double> bounds,
-               double x) {
-  all.try_emplace(labels, bounds).first->second.record(x);
-}
-
-void write_all(const char* name, const char* help, const std::map<std::string, Histogram>& all, std::string& out) {
-  out += fmt::format("# HELP {} {}\n# TYPE {} histogram\n", name, help, name);
-  for (const auto& [labels, h] : all) h.write(name, labels, out);
-}
-
 }  // namespace
 
 std::string_view gen_ai_operation(std::string_view path) {
@@ -76,27 +66,34 @@ void Histogram::write(const std::string& name, const std::string& labels, std::s
 }
 
 void GenAiMetrics::record(std::string_view operation, const RequestFacts& facts, int status, double seconds) {
-  std::string labels = label("gen_ai_operation_name", operation) + "," + label("gen_ai_provider_name", "quern") +
-                       "," + label("gen_ai_request_model", facts.model) + "," +
-                       label("gen_ai_response_model", facts.model);
+  Series s{.model = facts.model, .labels = {}};
+  s.labels = label("gen_ai_operation_name", operation) + "," + label("gen_ai_provider_name", "quern") + "," +
+             label("gen_ai_request_model", facts.model) + "," + label("gen_ai_response_model", facts.model);
   std::lock_guard lock(mutex_);
   if (status == 200 && facts.first_token_seconds >= 0) {
-    record_in(first_tokens_, labels, kFirstTokenBounds, facts.first_token_seconds);
+    first_tokens_.try_emplace(s, kFirstTokenBounds).first->second.record(facts.first_token_seconds);
     if (facts.decoded_tokens > 0)
-      record_in(per_tokens_, labels, kPerTokenBounds,
-                facts.decode_seconds / static_cast<double>(facts.decoded_tokens));
+      per_tokens_.try_emplace(s, kPerTokenBounds)
+          .first->second.record(facts.decode_seconds / static_cast<double>(facts.decoded_tokens));
   }
-  if (status != 200) labels += "," + label("error_type", std::to_string(status));
-  record_in(durations_, labels, kDurationBounds, seconds);
+  if (status != 200) s.labels += "," + label("error_type", std::to_string(status));
+  durations_.try_emplace(s, kDurationBounds).first->second.record(seconds);
 }
 
-std::string GenAiMetrics::text() const {
+void GenAiMetrics::write(const char* name, const char* help, const All& all, const Shown& shown, std::string& out) {
+  out += fmt::format("# HELP {} {}\n# TYPE {} histogram\n", name, help, name);
+  for (const auto& [series, h] : all)
+    if (shown(series.model)) h.write(name, series.labels, out);
+}
+
+std::string GenAiMetrics::text(const Shown& shown) const {
   std::string out;
   std::lock_guard lock(mutex_);
-  write_all("gen_ai_server_request_duration_seconds", "time from a request to the end of its answer", durations_,
-            out);
-  write_all("gen_ai_server_time_to_first_token_seconds", "time to first token, queue included", first_tokens_, out);
-  write_all("gen_ai_server_time_per_output_token_seconds", "time per token after the first", per_tokens_, out);
+  write("gen_ai_server_request_duration_seconds", "time from a request to the end of its answer", durations_, shown,
+        out);
+  write("gen_ai_server_time_to_first_token_seconds", "time to first token, queue included", first_tokens_, shown,
+        out);
+  write("gen_ai_server_time_per_output_token_seconds", "time per token after the first", per_tokens_, shown, out);
   return out;
 }
 

@@ -6,7 +6,9 @@
 //
 // with the bucket boundaries that the conventions name. For all threads.
 #pragma once
+#include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <span>
@@ -36,11 +38,18 @@ class Histogram {
 class GenAiMetrics {
  public:
   void record(std::string_view operation, const RequestFacts& facts, int status, double seconds);
-  std::string text() const;
+  using Shown = std::function<bool(const std::string& model)>;
+  std::string text(const Shown& shown) const;
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, Histogram> durations_, first_tokens_, per_tokens_;  // by their labels
+  struct Series {
+    std::string model, labels;
+    auto operator<=>(const Series&) const = default;
+  };
+  using All = std::map<Series, Histogram>;
+  static void write(const char* name, const char* help, const All& all, const Shown& shown, std::string& out);
+  All durations_, first_tokens_, per_tokens_;
 };
 
 }  // namespace quern::serve

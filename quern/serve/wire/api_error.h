@@ -10,6 +10,7 @@ namespace quern::serve {
 struct ApiError : Error {
   int status = 400;
   std::string type = "invalid_request_error", code, param;
+  double retry_seconds = 0;  // until the same request may be let in; 0: nothing is known of that
   explicit ApiError(const std::string& message) : Error(message) {}
   ApiError(int s, std::string t, std::string c, const std::string& message)
       : Error(message), status(s), type(std::move(t)), code(std::move(c)) {}

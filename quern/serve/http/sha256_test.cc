@@ -1,5 +1,5 @@
 // Digests of FIPS 180-4's examples and of lengths around the block's.
-#include "quern/serve/limits/sha256.h"
+#include "quern/serve/http/sha256.h"
 
 #include <gtest/gtest.h>
 

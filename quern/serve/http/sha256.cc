@@ -1,4 +1,4 @@
-#include "quern/serve/limits/sha256.h"
+#include "quern/serve/http/sha256.h"
 
 #include <bit>
 #include <string>
