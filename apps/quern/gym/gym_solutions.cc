@@ -51,8 +51,7 @@ bool SolutionFlags::parse(Words args) {
       .settings(o.generate, given, {{"max_tokens"}, {"temperature"}})
       .note(
           "MODEL is a folder or zaya-nano, NAME an environment of quern gym list; without one, all are asked. "
-          "Problems "
-          "without a right answer are left out. No training examples are made of the test split.");
+          "Problems without a right answer are left out. No training examples are made of the test split.");
   weights.add_to(a);
   a.settings(adapter);
   if (!a.parse(args)) return false;
