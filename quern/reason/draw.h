@@ -1,4 +1,4 @@
-// Which attempts an aggregation prompt shows.
+// Which of several attempts are shown or kept.
 #pragma once
 #include <cstdint>
 #include <numeric>

@@ -130,7 +130,8 @@ TEST(CliGym, RefusesToMakeExamplesOfWhatItMustNot) {
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("the test split is never trained on"), std::string::npos) << r.err;
   EXPECT_EQ(shell("quern gym solutions zaya-nano lists").code, 2);
-  EXPECT_EQ(shell("quern gym solutions zaya-nano lists --keep 0" + out).code, 2);
+  for (const char* wrong : {"--keep 0", "--keep-solved 2", "--count 0", "--samples 0", "--max-seqs 0"})
+    EXPECT_EQ(shell(fmt::format("quern gym solutions zaya-nano lists {}{}", wrong, out)).code, 2) << wrong;
   r = shell("quern gym solutions zaya-nano arithmetic --difficulty 90 --count 2 --samples 1 --max-tokens 8" + out);
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("none of 2 answers became an example"), std::string::npos) << r.err;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <tuple>
 
 #include "quern/comm/in_process.h"
 #include "quern/kernels/cpu/products.h"
@@ -92,6 +91,19 @@ TEST(Rl, ResumedRunsAreUndisturbedOnesBitForBit) {
   for (std::string line; std::getline(log, line); ++lines)
     EXPECT_EQ(Json::parse(line).at("step").as_int(), lines / 3 + 1);
   EXPECT_EQ(lines, 12) << "three problems a step, each step once";
+}
+
+// What an earlier round left over, here by a batch size that was changed behind a checkpoint, is part of the next round and
+// not all of it. Aggregation prompts leave a group over now and then.
+TEST(Rl, RoundsAreFilledUpByWhatTheyLack) {
+  const Folder f("rl_left_over");
+  run(recipe(f, "updates = 2"), f.path / "out", 1);  // three groups wait
+  train::Recipe wider = recipe(f);
+  wider.phase[0].batch_size = 4;
+  const Outcome rest = run(wider, f.path / "out", 3);
+  ASSERT_EQ(rest.steps.size(), 2u);
+  EXPECT_EQ(rest.steps[0].staleness, 0.75) << "three old groups and a fresh one";
+  EXPECT_EQ(rest.steps[1].staleness, 0);
 }
 
 // Answers that other weights began go on in the next step; none of it depends on which thread is faster.
@@ -288,10 +300,17 @@ TEST(Rl, AdaptersLearnFromTheirOwnAnswers) {
   const Outcome whole = run_adapter(with("rank = 4, dropout = 0.1"), f.path / "whole", 4);
   run_adapter(with("rank = 4, dropout = 0.1"), f.path / "parts", 2);
   EXPECT_TRUE(equal(whole, run_adapter(with("rank = 4, dropout = 0.1"), f.path / "parts", 4)));
-  // Quantized products of one token and of many round differently.
-  for (const auto& [base, kl, ratio] : {std::tuple("f32", 1e-4, 2e-2), {"q8", 1e-3, 0.2}}) {
-    const Outcome done =
-        run_adapter(with(fmt::format("rank = 4, base = \"{}\"", base), "loss = { kl = 0.01 }"), f.path / base, 3);
+  // Quantized products of one token and of many round differently: there sampling and learning may be as far apart as they are
+  // without an adapter, in a run at learning rate 0.
+  for (const std::string base : {"f32", "q8"}) {
+    const std::string settings = fmt::format("rank = 4, base = \"{}\"", base);
+    train::Recipe still = with(settings);
+    still.phase[0].schedule.peak = still.phase[0].schedule.final = 0;
+    double kl = 1e-4, ratio = 2e-2;
+    if (base == "q8")
+      for (const train::StepMetrics& m : run_adapter(still, f.path / "still", 3).steps)
+        kl = std::max(kl, 2 * std::abs(*m.kl)), ratio = std::max(ratio, 2 * (*m.max_ratio - 1));
+    const Outcome done = run_adapter(with(settings, "loss = { kl = 0.01 }"), f.path / base, 3);
     for (const train::StepMetrics& m : done.steps) {
       ASSERT_TRUE(m.kl && m.max_ratio) << base;
       EXPECT_LT(std::abs(*m.kl), kl) << base;

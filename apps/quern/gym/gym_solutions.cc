@@ -1,5 +1,6 @@
 // quern gym solutions: rejection sampling. A model answers problems, and its right answers become training chats.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -13,6 +14,7 @@
 #include "apps/quern/gym/gym_flags.h"
 #include "apps/quern/run/eval_model.h"
 #include "quern/base/rng.h"
+#include "quern/reason/draw.h"
 
 namespace quern::cli {
 namespace {
@@ -48,7 +50,7 @@ bool SolutionFlags::parse(Words args) {
       .flag("--keep N", keep, "maximum number of different right answers kept of a problem, drawn at random")
       .flag("--keep-solved P", all_right, "probability of keeping a problem whose answers are all right")
       .settings(o)
-      .settings(o.generate, given, {{"max_tokens"}, {"temperature"}})
+      .settings(o.generate, given, {{"max_tokens"}, {"temperature", "1"}})
       .note(
           "MODEL is a folder or zaya-nano, NAME an environment of quern gym list; without one, all are asked. "
           "Problems without a right answer are left out. No training examples are made of the test split.");
@@ -56,6 +58,7 @@ bool SolutionFlags::parse(Words args) {
   a.settings(adapter);
   if (!a.parse(args)) return false;
   check_sampling("gym solutions", a, given);
+  a.check(o);
   return true;
 }
 
@@ -64,9 +67,6 @@ void SolutionFlags::resolve() {
   if (out.empty()) refuse("--out is missing: expected a file, or - for stdout");
   if (keep < 1) refuse(fmt::format("--keep {}: expected 1 or more", keep));
   if (!(all_right >= 0 && all_right <= 1)) refuse(fmt::format("--keep-solved {}: expected 0 to 1", all_right));
-  if (problems.count < 1) refuse(fmt::format("--count {}: expected 1 or more", problems.count));
-  if (problems.samples < 1) refuse(fmt::format("--samples {}: expected 1 or more", problems.samples));
-  if (o.sessions < 1) refuse(fmt::format("--max-seqs {}: expected 1 or more", o.sessions));
   check_model_name(dir);
   const DifficultyRange range = read_difficulties("gym solutions", which.difficulty.value_or("0-4"));
   problems.choice = {parse_split_flag("gym solutions", which.split), static_cast<uint64_t>(which.seed)};
@@ -76,7 +76,7 @@ void SolutionFlags::resolve() {
       with_split(environments_to_judge("gym solutions", names), range, problems.choice, missing_of(names));
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
-  reason::check(problems);
+  checked_usage("gym solutions", [&] { reason::check(problems); });
 }
 
 // Answers of one problem until the last of them has come.
@@ -90,14 +90,6 @@ struct SolutionReport {
   int64_t all_right = 0, mixed = 0, none_right = 0;  // problems
   int64_t examples = 0;
 };
-
-// The shortest ones would be the wrong choice: where a search is answered early, it is answered by luck.
-std::vector<std::string> drawn(const std::set<std::string>& all, int64_t count, Rng& r) {
-  std::vector<std::string> out(all.begin(), all.end());
-  for (size_t i = 0; i + 1 < out.size(); ++i) std::swap(out[i], out[i + r.below(out.size() - i)]);
-  if (std::ssize(out) > count) out.resize(static_cast<size_t>(count));
-  return out;
-}
 
 SolutionReport sample(SolutionFlags& f, LineFile& out) {
   const LoadedModel m = load_to_evaluate(f.dir, f.adapter.with(f.weights.load_options()), f.o.generate);
@@ -115,8 +107,8 @@ SolutionReport sample(SolutionFlags& f, LineFile& out) {
     ++r.problems, ++(of.right == of.came ? r.all_right : of.right > 0 ? r.mixed : r.none_right);
     Rng draws(mix64(f.problems.choice.seed ^ 0x501u), a.asked.seed);
     if (of.right < of.came || draws.uniform() < f.all_right)
-      for (const std::string& text : drawn(of.texts, f.keep, draws))
-        out.write(gym::chat_line_of_reply(a.problem, text)), ++r.examples;
+      for (const int64_t i : reason::draw(draws, std::ssize(of.texts), std::min(f.keep, std::ssize(of.texts))))
+        out.write(gym::chat_line_of_reply(a.problem, *std::next(of.texts.begin(), i))), ++r.examples;
     running.erase(at);
   });
   reason::evaluate(m.evaluated(), f.o, *problems);
