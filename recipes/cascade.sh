@@ -17,8 +17,6 @@ cp "$here"/cascade*.toml .
 [ -e start ] || ln -s "$model" start
 mkdir -p data
 kinds=(arithmetic lists logic dates units stories walks routes)
-more=(fractions divisibility sequences number_bases combinations shortest_path robot_walk caesar sort_by_keys
-  table_lookup run_program time_zones)
 
 # Measured on the dev split: what is chosen by these figures must be judged on the test split.
 measure() { # STAGE MODEL
@@ -48,15 +46,9 @@ stage() { # VERB NAME
 measure start start
 build() { "$quern" data build "$@" --tokenizer start; }
 if [ ! -e data/ended ]; then
-  "$quern" gym sample "${more[@]}" --difficulty 0-4 --count "$((12000 * percent / 100))" --seed 51 \
-    --format chat >data/solutions.jsonl
   "$quern" gym solutions start "${kinds[@]}" --difficulty 1-5 --count "$(((60 * percent + 99) / 100))" --samples 8 --seed 53 \
     --keep 2 --keep-solved 0.3 --max-tokens 320 --out data/own.jsonl
-  "$quern" data attempts start --out data/attempts.jsonl --level 3-5 --count "$((800 * percent / 100))" --seed 52 \
-    --keep-all-right 0.2 --keep-all-wrong 0
-  for name in solutions own attempts; do
-    build "data/$name.jsonl" --chat --max-tokens 513 --out "data/$name"
-  done
+  build data/own.jsonl --chat --max-tokens 513 --out data/own
   build data/prose-text/[a-gi-z]*.txt --documents file --out data/prose
   touch data/ended
 fi
