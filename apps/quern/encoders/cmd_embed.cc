@@ -1,5 +1,6 @@
 // quern embed: vectors, or the scores of a head, of the lines of a file.
 #include <cstdio>
+#include <filesystem>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/line_file.h"
@@ -12,9 +13,13 @@
 #include "quern/base/mmap.h"
 #include "quern/base/stopwatch.h"
 #include "quern/encoders/text_encoder.h"
+#include "quern/encoders/words/shipped_words.h"
+#include "quern/encoders/words/word_vectors.h"
 
 namespace quern::cli {
 namespace {
+
+constexpr const char* kWordEncoder = "words";  // the one that ships, also where its folder does not
 
 struct EmbedFlags {
   std::string dir, file = "-", out, role = "plain";
@@ -79,11 +84,27 @@ void print_rows(const Tensor& rows, const std::vector<std::string>& labels) {
   out.commit();
 }
 
+void write_rows(const EmbedFlags& f, const encoders::EncoderResult& r, const std::vector<std::string>& labels,
+                double seconds) {
+  if (f.out.empty()) return print_rows(r.rows, labels);
+  save_npy(f.out, r.rows);
+  fmt::print("{}: {} × {}, {} tokens in {:.3f} s\n", f.out, r.rows.dim(0), r.rows.dim(1), r.tokens, seconds);
+}
+
+int embed_by_words(const EmbedFlags& f, const encoders::WordEncoder& encoder, const std::vector<std::string>& texts) {
+  if (f.scores) fail("{}: a word encoder gives vectors and has no head for --scores", f.dir);
+  const Stopwatch watch;
+  encoders::WordVectors v = encoders::embed_texts(encoder, texts);
+  write_rows(f, {.rows = std::move(v.rows), .tokens = v.words}, {}, watch.seconds());
+  return 0;
+}
+
 }  // namespace
 
 int cmd_embed(Words args) {
   EmbedFlags f;
-  Args a("embed", "vectors or scores of texts by an encoder (BERT, MiniLM, DeBERTa, ModernBERT)");
+  Args a("embed",
+         "vectors or scores of texts by an encoder (BERT, MiniLM, DeBERTa, ModernBERT, or words, which ships)");
   a.positional("DIR", f.dir)
       .optional_positional("FILE", f.file)
       .flag("--out FILE", f.out, "write the rows to a .npy file instead of printing them")
@@ -99,18 +120,17 @@ int cmd_embed(Words args) {
   const encoders::TextRole role = role_of(f.role);
   const kernels::QuantFormat format = checked_usage("embed", [&] { return f.encoder.parsed(); });
   const std::vector<std::string> texts = read_texts(f);
-  const auto encoder = encoders::TextEncoder::load(model_folder(f.dir), format);
+  const std::string folder = model_folder(f.dir);
+  if (!std::filesystem::exists(folder) && f.dir == kWordEncoder)
+    return embed_by_words(f, encoders::shipped_words(), texts);
+  if (encoders::is_word_encoder(folder)) return embed_by_words(f, encoders::load_word_encoder(folder), texts);
+  const auto encoder = encoders::TextEncoder::load(folder, format);
   const Stopwatch watch;
   const encoders::EncoderResult r = f.scores ? score_lines(encoder, texts) : encoder.embed(texts, role);
   const double seconds = watch.seconds();
   if (r.truncated > 0)
     fmt::print(stderr, "{} of {} texts were cut to {} tokens\n", r.truncated, texts.size(), encoder.max_tokens());
-  if (f.out.empty()) {
-    print_rows(r.rows, f.scores ? encoder.labels() : std::vector<std::string>());
-  } else {
-    save_npy(f.out, r.rows);
-    fmt::print("{}: {} × {}, {} tokens in {:.3f} s\n", f.out, r.rows.dim(0), r.rows.dim(1), r.tokens, seconds);
-  }
+  write_rows(f, r, f.scores ? encoder.labels() : std::vector<std::string>(), seconds);
   return 0;
 }
 

@@ -25,7 +25,9 @@ struct EncoderFolder {
   template <class V>
   void visit(V& v) {
     v("encoder", encoder,
-      "hybrid retrieval: folder of an encoder (BERT, MiniLM, DeBERTa, ModernBERT) whose vectors are compared too",
+      "hybrid retrieval: words (the encoder that ships), the folder of another one (BERT, MiniLM, DeBERTa, "
+      "ModernBERT), "
+      "or none [that of the index; words for a new one in English]",
       {.value = "DIR"});
     weights.visit(v);
   }

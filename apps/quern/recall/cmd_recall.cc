@@ -35,11 +35,13 @@ struct IndexFolder {
 // Hybrid retrieval where an encoder is named; a note where the index has vectors and none is.
 void use_encoder(recall::RecallStore& store, const EncoderFolder& f) {
   if (f.encoder.empty()) {
-    if (store.made_by().width > 0)
+    if (store.made_by().width > 0 && !store.has_encoder())
       fmt::print(stderr, "note: this index has vectors; add --encoder {} to use them\n", store.made_by().name);
     return;
   }
+  if (f.encoder == "none") return store.use_words_alone();
   const auto format = checked_usage("recall", [&] { return f.weights.parsed(); });
+  if (f.encoder == recall::kShippedEncoder) return store.use_encoder(recall::shipped_chunk_encoder());
   store.use_encoder(recall::load_chunk_encoder(model_folder(f.encoder), format),
                     [progress = std::make_shared<Progress>()](int64_t done, int64_t all) {
                       (*progress)("{} of {} chunks encoded", done, all);
@@ -273,10 +275,11 @@ int recall_eval(Words args) {
       .json(json);
   if (!a.parse(args)) return 0;
   if (!set.empty()) {
-    const recall::RecallStore store(need(at.db, "--db"));
+    recall::RecallStore store(need(at.db, "--db"));
     recall::RecallStore hybrid = store.reopened();
+    store.use_words_alone();
     use_encoder(hybrid, encoder);
-    fmt::print("{}\n", recall_questions(store, encoder.encoder.empty() ? nullptr : &hybrid, set).dump(json ? -1 : 2));
+    fmt::print("{}\n", recall_questions(store, hybrid.has_encoder() ? &hybrid : nullptr, set).dump(json ? -1 : 2));
     return 0;
   }
   if (tokens < 1000 || questions < 1 || hops < 1 || chains < 1)
@@ -337,6 +340,7 @@ constexpr MenuItem kItems[] = {
     {"stats", "--db DIR", "describe an index and verify all of its bytes", recall_stats},
     {"eval", "", "recall on synthetic texts: how often all needed chunks are retrieved", recall_eval},
     {"plan", "", "plan a path through a grid world with the same resolvent", recall_plan},
+    {"train-encoder", "FILE… --out DIR", "train the word encoder of hybrid search on pairs of texts", recall_train},
     {"speed", "DOCUMENTS QUERIES", "benchmark indexing and search", recall_speed},
 };
 

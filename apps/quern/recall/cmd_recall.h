@@ -10,6 +10,7 @@ namespace quern::cli {
 
 int recall_speed(Words args);
 int recall_plan(Words args);
+int recall_train(Words args);
 // Each ranking on the questions of a file, by their kind. `hybrid`: the same index with an encoder, or null.
 Json recall_questions(const recall::RecallStore& store, const recall::RecallStore* hybrid, const std::string& file);
 

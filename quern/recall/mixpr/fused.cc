@@ -49,6 +49,8 @@ class Evidence {
     square_ = square_of(question_);
   }
 
+  double words() const { return static_cast<double>(question_.size()); }  // distinct ones of the question
+
   double likeness(std::string_view heading) {
     if (heading.empty() || square_ <= 0) return 0;
     const auto [at, fresh] = likeness_.try_emplace(heading, 0.0);
@@ -135,11 +137,12 @@ std::vector<FusedRow> candidates_of(std::span<const FusedPart> parts, std::strin
 }
 
 // The rows nearest to the question by vectors that are not among the candidates yet, with a score of 0.
-void add_neighbors(std::span<const FusedPart> parts, size_t n, std::vector<FusedRow>& rows) {
+void add_neighbors(std::span<const FusedPart> parts, size_t n, double least, std::vector<FusedRow>& rows) {
   std::vector<FusedRow> near;
   for (size_t p = 0; p < parts.size(); ++p)
     for (size_t i = 0; i < parts[p].cosines.size(); ++i)
-      if (parts[p].cosines[i] > 0 && !parts[p].view.postings.is_dead(static_cast<uint32_t>(i)))
+      if (parts[p].cosines[i] > static_cast<float>(least) &&
+          !parts[p].view.postings.is_dead(static_cast<uint32_t>(i)))
         near.push_back({p, static_cast<uint32_t>(i), static_cast<double>(parts[p].cosines[i])});
   const size_t keep = std::min(n, near.size());
   std::partial_sort(near.begin(), near.begin() + static_cast<int64_t>(keep), near.end(), better);
@@ -225,7 +228,7 @@ std::vector<FusedRow> rank_fused(std::span<const FusedPart> parts, std::string_v
                                  const FusedOptions& o) {
   const std::vector<FusedRow> by_bm25 = candidates_of(parts, question, std::max(o.candidates, 2 * k));
   std::vector<FusedRow> rows = by_bm25;
-  add_neighbors(parts, std::max(o.candidates, 2 * k), rows);
+  add_neighbors(parts, std::max(o.candidates, 2 * k), o.min_cosine, rows);
   if (rows.empty()) return {};
   Evidence evidence(parts, question);
   double likest = 0;
@@ -235,7 +238,8 @@ std::vector<FusedRow> rank_fused(std::span<const FusedPart> parts, std::string_v
     likest = std::max(likest, likeness);
     r.score += o.heading * std::pow(likeness, 8) + o.phrase * evidence.adjacency(t);
   }
-  add_meaning(parts, o.meaning, rows);
+  const double said = o.meaning_words > 0 ? std::min(1.0, evidence.words() / o.meaning_words) : 1;
+  add_meaning(parts, o.meaning * said, rows);
   add_support(parts, o.walk * (1 - likest * likest), o, rows, by_bm25);
   return spread(parts, std::move(rows), k, o.repeated);
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "quern/base/stopwatch.h"
+#include "quern/encoders/words/shipped_words.h"
 #include "quern/recall/mixpr/fused.h"
 
 namespace quern::recall {
@@ -13,6 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kManifest = "manifest.json";
+// A sum of word vectors weighs little for a question of few words, and is never quite without likeness.
+constexpr double kManyWords = 10, kMinCosine = 0.35;
 
 Json options_json(const RecallOptions& o) {
   Json j = Json::object();
@@ -74,7 +77,9 @@ RecallStore RecallStore::open_or_create(const fs::path& folder, const RecallOpti
   std::error_code e;
   fs::create_directories(folder, e);
   if (e) fail("cannot make {}: {}", folder.string(), e.message());
-  return RecallStore(folder, options);
+  RecallStore fresh(folder, options);
+  if (options.words.language == kEnglish) fresh.encoder_ = shipped_chunk_encoder();
+  return fresh;
 }
 
 // A writer may replace the manifest and remove the segments that it named while they are opened here.
@@ -122,6 +127,8 @@ void RecallStore::load_once() {
     if (vectors[i]->rows() != static_cast<int64_t>(segments[i]->view().rows()))
       fail("{}: {} vectors for {} chunks", (folder_ / vector_file_of(names[i])).string(), vectors[i]->rows(),
            segments[i]->view().rows());
+  if (by.width > 0 && !encoder_ && !words_alone_ && by.fingerprint == shipped_chunk_encoder()->fingerprint())
+    encoder_ = shipped_chunk_encoder();
   made_by_ = by, names_ = std::move(names), segments_ = std::move(segments), vectors_ = std::move(vectors);
 }
 
@@ -132,6 +139,7 @@ bool RecallStore::changed_on_disk() const { return stamp_of(folder_ / kManifest)
 RecallStore RecallStore::reopened() const {
   RecallStore fresh(folder_, options_);
   fresh.names_ = names_, fresh.segments_ = segments_, fresh.encoder_ = encoder_;
+  fresh.words_alone_ = words_alone_;
   fresh.load();
   return fresh;
 }
@@ -320,7 +328,10 @@ RecallAnswer RecallStore::fused(std::string_view question, size_t k, HitOrder or
                      },
                      cosine.empty() ? std::span<const float>() : std::span<const float>(cosine[i])});
   RecallAnswer a;
-  for (const FusedRow& r : rank_fused(parts, question, k)) {
+  FusedOptions options;
+  if (made_by_.fingerprint.starts_with(encoders::kWordVectors))
+    options.meaning_words = kManyWords, options.min_cosine = kMinCosine;
+  for (const FusedRow& r : rank_fused(parts, question, k, options)) {
     const RecallView& v = parts[r.part].view;
     a.hits.push_back(hit(*segments_[r.part], {v.last[r.row], v.copies[r.row], r.score}));
   }

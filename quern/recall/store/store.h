@@ -80,13 +80,17 @@ class RecallStore {
  public:
   // Opens the folder's index; throws Error when there is none.
   explicit RecallStore(std::filesystem::path folder);
-  // The same, or a new one with these options; an existing one keeps its own.
+  // The same, or a new one with these options; an existing one keeps its own. A new one of English texts gets the vectors of
+  // the shipped word encoder (chunk_encoder.h).
   static RecallStore open_or_create(const std::filesystem::path& folder, const RecallOptions& options);
 
   // Hybrid retrieval: chunks get vectors as they are indexed, and fused() uses them. Throws Error if the index has vectors
   // by another encoder. An index without vectors gets them for all of its chunks at the next call of index().
   void use_encoder(std::shared_ptr<const ChunkEncoder> encoder, EncodingProgress progress = {});
+  // Words alone, whether there are vectors or not; a new index then gets none.
+  void use_words_alone();
   const IndexEncoder& made_by() const { return made_by_; }
+  bool has_encoder() const { return encoder_ != nullptr; }
 
   // Brings the index up to date with the files among and below paths: new, changed and vanished ones.
   IndexReport index(const std::vector<std::string>& paths, const SourceOptions& options,
@@ -147,6 +151,7 @@ class RecallStore {
   IndexEncoder made_by_;
   std::vector<std::shared_ptr<const ChunkVectors>> vectors_;  // of segments_, where the index has vectors
   std::shared_ptr<const ChunkEncoder> encoder_;
+  bool words_alone_ = false;
   EncodingProgress progress_;
 };
 

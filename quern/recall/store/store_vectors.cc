@@ -41,8 +41,10 @@ void RecallStore::use_encoder(std::shared_ptr<const ChunkEncoder> encoder, Encod
         "{}: its vectors are by {} (fingerprint {}), and {} has fingerprint {}: use that encoder, or make a new "
         "index",
         folder_.string(), made_by_.name, made_by_.fingerprint, encoder->name(), encoder->fingerprint());
-  encoder_ = std::move(encoder), progress_ = std::move(progress);
+  encoder_ = std::move(encoder), progress_ = std::move(progress), words_alone_ = false;
 }
+
+void RecallStore::use_words_alone() { encoder_ = nullptr, words_alone_ = true; }
 
 // Every row of the new segment: copied where a vector of the same text is there, else encoded.
 void RecallStore::write_vectors(const std::string& name) const {

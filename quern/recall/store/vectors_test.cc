@@ -97,7 +97,11 @@ TEST_F(VectorStore, EncodesEveryTextOnce) {
 }
 
 TEST_F(VectorStore, GivesAnOldIndexVectors) {
-  open(nullptr).put("cat", "A cat sleeps.", {});
+  {
+    RecallStore old = open(nullptr);
+    old.use_words_alone();
+    old.put("cat", "A cat sleeps.", {});
+  }
   RecallStore s = open(encoder);
   EXPECT_EQ(s.made_by().width, 0);
   s.index({}, {});
@@ -138,6 +142,41 @@ TEST_F(VectorStore, ReadsAFolder) {
   const ChunkVectors v(folder / vector_file_of(s.stats().at("segments").as_array()[0].at("file").as_string()), 32);
   EXPECT_NEAR(v.cosines(want)[0], 1, 2e-2);
   EXPECT_EQ(first(s.fused("grain and flour", 1)), "a");
+}
+
+TEST_F(VectorStore, ANewIndexHasTheEncoderThatShips) {
+  {
+    RecallStore s = open(nullptr);
+    s.put("car", "We bought an automobile in the spring.", {});
+    s.put("cat", "A kitten sleeps on the sofa.", {});
+    EXPECT_EQ(s.made_by().name, kShippedEncoder);
+  }
+  RecallStore s = open(nullptr);  // and has it when it is opened again
+  EXPECT_TRUE(s.has_encoder());
+  EXPECT_EQ(first(s.fused("vehicle", 3)), "car");
+  EXPECT_TRUE(s.bm25("vehicle", 3).hits.empty());
+  s.use_words_alone();
+  EXPECT_TRUE(s.fused("vehicle", 3).hits.empty());
+  EXPECT_TRUE(s.reopened().fused("vehicle", 3).hits.empty());
+  EXPECT_NE(refusal([&] { s.use_encoder(encoder); }).find("its vectors are by words"), std::string::npos);
+}
+
+TEST_F(VectorStore, WordsAloneStayWordsAlone) {
+  {
+    RecallStore s = open(nullptr);
+    s.use_words_alone();
+    s.put("car", "We bought an automobile in the spring.", {});
+  }
+  RecallStore s = open(nullptr);
+  s.put("cat", "A kitten sleeps on the sofa.", {});
+  EXPECT_EQ(s.made_by().width, 0);
+  EXPECT_TRUE(s.fused("vehicle", 3).hits.empty());
+  fs::remove_all(folder);
+  RecallOptions german;
+  german.words.language = "german";
+  RecallStore g = RecallStore::open_or_create(folder, german);
+  g.put("a", "Der Wagen steht im Hof.", {});
+  EXPECT_EQ(g.made_by().width, 0);
 }
 
 }  // namespace
