@@ -33,6 +33,8 @@ void need(const std::string& value, const char* verb, const char* flag) {
   if (value.empty()) throw UsageError(fmt::format("quern memory {}: {} is missing", verb, flag));
 }
 
+std::string counted(int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 Semantics parse_semantics(const std::string& s) {
   if (s == "strict") return Semantics::strict;
   if (s == "tmd") return Semantics::tmd;
@@ -145,7 +147,8 @@ void import_one(const ImportedConversation& one, const MemoryFlags& in, const Ne
         j.set("sessions", static_cast<int64_t>(sessions.size()));
     fmt::print("{}\n", j.dump());
   } else {
-    fmt::print("{}: {} turns in {} sessions, as '{}'\n", file, stored.size(), sessions.size(), name);
+    fmt::print("{}: {} in {}, as '{}'\n", file, counted(static_cast<int64_t>(stored.size()), "turn"),
+               counted(static_cast<int64_t>(sessions.size()), "session"), name);
   }
 }
 
@@ -273,8 +276,8 @@ int sessions(Words args) {
       j.set("conversation", c.name), j.set("user", c.user), j.set("zone", c.zone), j.set("gap_seconds", c.gap),
           j.set("turns", c.turns), j.set("sessions", c.sessions);
       if (!json)
-        fmt::print("{:<24} {:>8} turns {:>6} sessions  {}{}\n", c.name, c.turns, c.sessions, c.zone,
-                   c.user.empty() ? "" : fmt::format("  user {}", c.user));
+        fmt::print("{:<24} {:>14} {:>15}  {}{}\n", c.name, counted(c.turns, "turn"), counted(c.sessions, "session"),
+                   c.zone, c.user.empty() ? "" : fmt::format("  user {}", c.user));
       list.push(std::move(j));
     }
     if (json) fmt::print("{}\n", list.dump());
@@ -341,7 +344,7 @@ int forget(Words args) {
   if (json)
     fmt::print("{{\"forgotten\":{}}}\n", gone);
   else
-    fmt::print("deleted {} turns\n", gone);
+    fmt::print("deleted {}\n", counted(gone, "turn"));
   return 0;
 }
 

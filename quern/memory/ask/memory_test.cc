@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -203,6 +204,39 @@ TEST(Memory, ScoresOfTheDataSet) {
   o.semantics = Semantics::tmd;
   j = evaluate_memory(dir, o);
   EXPECT_GE(j.at("time").at("f2").as_double(), 99);
+}
+
+TEST(Memory, TheFirstAndTheLastThingThatSomebodySaid) {
+  Memory m(":memory:", {.create = true, .conversation = "c"});
+  std::vector<SpokenTurn> turns;
+  for (const auto& [who, text, when] :
+       std::initializer_list<std::array<const char*, 3>>{{"Ada", "The mill stands still.", "2023-05-01 10:00"},
+                                                         {"Ben", "Then we bake.", "2023-05-01 10:01"},
+                                                         {"Ada", "Fine by me.", "2023-05-01 10:02"},
+                                                         {"Ben", "The dog is sick.", "2023-05-06 09:00"},
+                                                         {"Ada", "Call the vet.", "2023-05-06 09:01"},
+                                                         {"Ben", "Done.", "2023-05-06 09:02"}})
+    turns.push_back({who, text, parse_time_text(when, "t").local, 0});
+  m.add_all(turns);
+  const std::pair<const char*, int32_t> expected[] = {{"What was the first thing I said?", 0},
+                                                      {"What was the last thing I said?", 4},
+                                                      {"What was the last message I sent?", 4},
+                                                      {"What was my last message?", 4},
+                                                      {"my first message", 0},
+                                                      {"What was your first message?", 1},
+                                                      {"the last thing you said to me", 5},
+                                                      {"What was the very first thing I told you?", 0},
+                                                      {"What did I say last?", 4},
+                                                      {"What did I say first?", 0},
+                                                      {"What did Ben say last on Monday?", 1},
+                                                      {"What was the last thing I said on Monday?", 2}};
+  AskOptions o = asked("2023-05-08 13:56");
+  o.asker = "Ada";
+  for (const auto& [question, response] : expected) {
+    const MemoryResult r = m.ask(question, o);
+    EXPECT_EQ(r.responses, std::vector<int32_t>{response}) << question;
+    EXPECT_TRUE(r.notes.empty()) << question;
+  }
 }
 
 }  // namespace

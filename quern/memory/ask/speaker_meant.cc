@@ -1,5 +1,7 @@
 #include "quern/memory/ask/speaker_meant.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -81,6 +83,22 @@ std::optional<int32_t> one_who_speaks(const std::string& lower, std::vector<Ment
   return who;
 }
 
+// "did I", "I wrote", "my last message"
+bool speaks(std::string_view question, std::string_view who, std::string_view whose) {
+  constexpr std::string_view kVerbs[] = {"said",  "told",   "wrote",  "sent", "mentioned",
+                                         "asked", "posted", "texted", "typed"};
+  constexpr std::string_view kOwn[] = {"", "first ", "last ", "latest ", "very first ", "most recent "};
+  constexpr std::string_view kTurns[] = {"message", "messages", "words", "remark", "statement"};
+  for (const char* asked : {"did", "have", "had"})
+    if (names(question, fmt::format("{} {}", asked, who))) return true;
+  for (const std::string_view verb : kVerbs)
+    if (names(question, fmt::format("{} {}", who, verb))) return true;
+  for (const std::string_view own : kOwn)
+    for (const std::string_view turn : kTurns)
+      if (names(question, fmt::format("{} {}{}", whose, own, turn))) return true;
+  return false;
+}
+
 }  // namespace
 
 std::optional<int32_t> speaker_meant(std::string_view question, const std::vector<std::string>& speakers,
@@ -100,10 +118,7 @@ std::optional<int32_t> speaker_meant(std::string_view question, const std::vecto
   if (several) return one_who_speaks(lower, found);
   if (!found.empty()) return found.front().speaker;
   if (asker.empty() || speakers.size() != 2) return std::nullopt;
-  const bool me =
-      names(question, "did I") || names(question, "I said") || names(question, "I told") || names(question, "have I");
-  const bool you = names(question, "did you") || names(question, "you said") || names(question, "you told") ||
-                   names(question, "have you");
+  const bool me = speaks(question, "I", "my"), you = speaks(question, "you", "your");
   if (me == you) return std::nullopt;
   for (size_t s = 0; s < 2; ++s)
     if ((lowered(speakers[s]) == lowered(asker)) == me) return static_cast<int32_t>(s);

@@ -192,6 +192,13 @@ size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
     j = ordinal(j, v);
     if (!j) return 0;
   }
+  // "what did I say last?"
+  if (i > 0 && j == i + 1 && std::find(std::begin(verbs), std::end(verbs), w_.spelling(i - 1)) != std::end(verbs) &&
+      (j == n_ || t_[j].starts || is(j, Word::on) || is(j, Word::in))) {
+    out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;
+    out.ranges = {{v, v}};
+    return j;
+  }
   const bool nth = !from_end && v != 1;
   int64_t many = v;
   if (const size_t c = count(j, many); c && !is(j, Word::a) && !nth)
@@ -205,7 +212,7 @@ size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
   size_t k = is(j, Word::that) ? j + 1 : j;
   for (size_t m = k; m < n_ && m < k + 3; ++m)
     if (std::find(std::begin(verbs), std::end(verbs), w_.spelling(m)) != std::end(verbs)) {
-      if (m > k && is(k, Word::we) && !said(m, "said") && !said(m, "wrote")) return 0;
+      if (m > k && said(k, "we") && !said(m, "said") && !said(m, "wrote")) return 0;
       out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;
       out.ranges = {nth ? TimeRange{v, v} : TimeRange{1, many}};
       return noun + 1;
