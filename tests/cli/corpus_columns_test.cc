@@ -78,6 +78,7 @@ TEST_F(CliCorpusColumns, AnnotateDropsNothing) {
   write_file(dir_ + "/side2.jsonl", "{\"id\": 17293822569102704641, \"n\": [18446744073709551615, 1.50]}\n");
   r = run("annotate big.jsonl --labels side2.jsonl --out -");
   EXPECT_EQ(r.out, "{\"id\":17293822569102704641,\"text\":\"a\",\"n\":[18446744073709551615, 1.50]}\n");
+  EXPECT_NE(r.err.find("1 documents, 1 of them with a row of the side files"), std::string::npos) << r.err;
   r = run("annotate big.jsonl --labels side2.jsonl --out big");
   EXPECT_NE(r.out.find("1 documents annotated, 1 of them with a row of the side files"), std::string::npos) << r.out;
   r = run("annotate a.jsonl --labels side2.jsonl --out none");

@@ -67,7 +67,8 @@ int corpus_annotate(Words args) {
   refuse_with_stdout("corpus annotate", flags, {{"--json", json}});
   const Inputs in = flags.inputs();
   FilterRun run = annotate_run(flags, s, in);
-  if (flags.to_stdout()) return stream_rows(flags, in, run);
+  if (flags.to_stdout())
+    return stream_rows(flags, in, run, [&](const FilterReport& r) { return labeled_in_words(s, r); });
   run.to = flags.output();
   flags.clear_output(in);
   Json j;

@@ -51,12 +51,12 @@ int report_dedup(const DedupReport& r, const Inputs& in, const std::string& out,
   report_resuming(out, {r.resumed, r.discarded});
   warn_about_idle(r.idle_rules);
   const int status = warn_about(r.read, r.damaged, in);
-  if (r.own_source > 0)
-    fmt::print(
-        stderr,
-        "warning: {} kept rows have a field of their own that is named like the one for the source, and keep it; "
-        "--source-field, or `source_field` in [dedup], names another\n",
-        r.own_source);
+  if (r.own_members > 0)
+    fmt::print(stderr,
+               "warning: {} kept rows have a field of their own that is named like an added one, and keep it; "
+               "--source-field "
+               "and --cluster-field, or `source_field` and `cluster_field` in [dedup], name others\n",
+               r.own_members);
   if (!json)
     fmt::print(
         "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
@@ -135,7 +135,7 @@ int corpus_exact(Words args) {
   flags.recipe.dedup.preset = "exact";
   Args a("corpus exact", "remove exact duplicates only");
   flags.declare(a);
-  a.settings(flags.recipe.dedup, {{"scope", "all"}, {"source_field"}})
+  a.settings(flags.recipe.dedup, {{"scope", "all"}, {"source_field"}, {"cluster_field"}})
       .settings(flags.source(), {{"score_field"}})
       .json(json, Args::kManifest);
   a.settings(ranks);

@@ -143,7 +143,8 @@ void refuse_with_stdout(const std::string& verb, const CorpusFlags& flags, Asked
       throw UsageError(fmt::format("quern {}: {} needs an output folder, and --out - has none", verb, flag));
 }
 
-int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus::FilterRun& run) {
+int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus::FilterRun& run,
+                const ReportWords& more) {
   corpus::FilterReport r;
   const auto put = [](std::string_view lines) {
     if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size())
@@ -158,7 +159,8 @@ int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus
   warn_about_idle(r.idle_rules);
   warn_about_own_members(r.own_members);
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
-  fmt::print(stderr, "{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
+  fmt::print(stderr, "{}: kept {} of {} documents{}\n", flags.out, r.kept, r.scan.read.documents,
+             more ? more(r) : "");
   print_rules(r, stderr);
   return status;
 }

@@ -1,6 +1,7 @@
 // What the sub-verbs of quern corpus share: flags for reading inputs, and warnings about skipped records. The flags are
 // made from the recipe's settings (corpus_settings.h).
 #pragma once
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -64,7 +65,10 @@ struct CorpusFlags {
 };
 
 // The stage with --out -: rows go to standard output, and what is said to stderr. Returns the exit status.
-[[nodiscard]] int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus::FilterRun& run);
+// more: what the last line says besides.
+using ReportWords = std::function<std::string(const corpus::FilterReport&)>;
+[[nodiscard]] int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus::FilterRun& run,
+                              const ReportWords& more = {});
 
 // Throws UsageError when something is asked for that needs a folder.
 using AskedFlags = std::initializer_list<std::pair<const char*, bool>>;

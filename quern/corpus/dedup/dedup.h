@@ -40,6 +40,8 @@ struct DedupConfig {
   // Every kept row says in this member which source it is from; empty: it does not. Not written for a single source
   // that nobody named. A row that has such a member keeps its own.
   std::string source_field = "source";
+  // Likewise a member with the id by which clusters.jsonl.zst names the row; empty: none is written.
+  std::string cluster_field;
   ReadPolicy read;
   int level = 3;                             // of zstd
   uint64_t shard_bytes = uint64_t{1} << 30;  // of text lines before packing
@@ -48,6 +50,8 @@ struct DedupConfig {
   uint64_t block_bytes = uint64_t{4} << 20;  // of input in one piece of work
   std::string against, save_index;           // folders: an index that stands before the inputs; one to be written
   Json json() const;
+  // The contents of the models that the filters name, for a run's identity: json() has their paths.
+  std::string models_text() const;
 };
 
 // zyda, zyda2, exact; mode fast (one permutation) or compat (the published arithmetic).
@@ -75,7 +79,7 @@ struct DedupReport {
   uint64_t filtered = 0, unlabeled = 0, exact_removed = 0, near_removed = 0, kept = 0;
   uint64_t clusters = 0, largest = 0, candidate_pairs = 0, meetings = 0, compared = 0, passed = 0;
   uint64_t spilled = 0, bytes_out = 0;
-  uint64_t own_source = 0;  // kept rows whose own member of that name says something else than their source
+  uint64_t own_members = 0;  // kept rows that have a member of their own named like an added one, with another value
   std::vector<uint64_t> input_hashes;  // of the files, XXH3-64; 0: not known, for this process did not read all of it
   int64_t wrongful = -1;               // removed though not like their survivor; −1: not looked at
   std::vector<std::pair<std::string, uint64_t>> outputs;  // file name, XXH3-64 of its bytes
@@ -94,7 +98,7 @@ struct DedupReport {
     v("rule_any", rule_any), v("filtered", filtered), v("unlabelled", unlabeled), v("exact_removed", exact_removed);
     v("near_removed", near_removed), v("kept", kept), v("clusters", clusters), v("largest", largest);
     v("candidate_pairs", candidate_pairs), v("meetings", meetings), v("compared", compared), v("passed", passed);
-    v("spilled", spilled), v("bytes_out", bytes_out), v("own_source", own_source), v("wrongful", wrongful),
+    v("spilled", spilled), v("bytes_out", bytes_out), v("own_members", own_members), v("wrongful", wrongful),
         v("outputs", outputs);
     v("sources", sources), v("overlap", overlap), v("cluster_sizes", cluster_sizes), v("pairs", pairs);
     v("samples", samples), v("indexed", indexed), v("resumed", resumed);

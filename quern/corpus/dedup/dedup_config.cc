@@ -35,6 +35,12 @@ DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
   return c;
 }
 
+std::string DedupConfig::models_text() const {
+  std::string all;
+  for (const std::string& f : filters) all += filter_models_text(f);
+  return all;
+}
+
 Json DedupConfig::json() const {
   Json j = Json::object();
   j.set("preset", preset), j.set("near", near);
@@ -57,7 +63,7 @@ Json DedupConfig::json() const {
   }
   j.set("fields", std::move(maps)), j.set("label_late", label_late);
   j.set("stop_on_bad", read.stop_on_bad), j.set("replace_utf8", read.replace_utf8);
-  j.set("source_field", source_field);
+  j.set("source_field", source_field), j.set("cluster_field", cluster_field);
   j.set("max_row_bytes", whole(read.max_row));
   j.set("zstd_level", level), j.set("shard_bytes", whole(shard_bytes));
   if (!against.empty()) j.set("against", against);
@@ -108,7 +114,7 @@ Json DedupReport::json() const {
   }
   j.set("overlap", std::move(matrix)), j.set("cluster_sizes", std::move(sizes));
   if (pairs.looked_at > 0) j.set("pairs", pairs.json());
-  if (own_source > 0) j.set("own_source", whole(own_source));
+  if (own_members > 0) j.set("own_members", whole(own_members));
   if (indexed > 0) j.set("indexed", whole(indexed));
   j.set("resumed", whole(resumed));
   Json o = Json::array();

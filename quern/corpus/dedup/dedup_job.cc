@@ -86,7 +86,8 @@ DedupJob::DedupJob(const Inputs& in, const DedupConfig& c, const fs::path& folde
 }
 
 std::string DedupJob::identity() const {
-  std::string all = fmt::format("state 4 {} {} {}", ranks.size(), config.block_bytes, config.json().dump());
+  std::string all = fmt::format("state 5 {} {} {} {}", ranks.size(), config.block_bytes, config.json().dump(),
+                                config.models_text());
   if (!config.against.empty()) all += read_file(fs::path(config.against) / "index.json");
   return run_identity(inputs, all);
 }

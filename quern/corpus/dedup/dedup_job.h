@@ -59,9 +59,7 @@ struct DedupJob {
   bool wants_signatures() const { return config.near && config.verify == Verification::signature; }
   size_t band_files() const { return config.near ? static_cast<size_t>(config.bands.bands) : 0; }
   // The member that names the source of a kept row; empty: none is written.
-  std::string source_field() const {
-    return names_sources(inputs) ? config.source_field : std::string();
-  }
+  std::string source_field() const { return names_sources(inputs) ? config.source_field : std::string(); }
   bool mine(const Block& b) const {
     return (b.after.blocks - 1) % static_cast<uint64_t>(ranks.size()) == static_cast<uint64_t>(ranks.rank());
   }

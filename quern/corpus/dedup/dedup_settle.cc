@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "quern/corpus/dedup/dedup_stages.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/dedup/dedup_stages.h"
 #include "quern/corpus/sketch/similarity.h"
 
 namespace quern::corpus {

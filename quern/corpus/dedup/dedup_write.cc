@@ -5,8 +5,8 @@
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
-#include "quern/corpus/dedup/dedup_stages.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/dedup/dedup_stages.h"
 #include "quern/corpus/run/pipeline.h"
 #include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
@@ -25,7 +25,7 @@ std::string_view beginning(std::string_view text) {
 
 struct RewrittenBlock {
   std::string frame;
-  uint64_t unpacked = 0, documents = 0, bytes = 0, own_source = 0;
+  uint64_t unpacked = 0, documents = 0, bytes = 0, own_members = 0;
   BlockPosition after;
   std::vector<std::pair<uint32_t, std::string>> samples;
 };
@@ -69,9 +69,15 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vec
   };
   const std::string source_field = job.source_field();
   const auto end_line = [&](size_t from, const Row& row) {
-    if (source_field.empty()) return;
-    const std::string& source = job.inputs.sources[job.inputs.files[row.file].source];
-    part.own_source += add_source(source_field, source, from, lines) == AddedMember::other;
+    const InputFile& file = job.inputs.files[row.file];
+    bool other = false;
+    if (!source_field.empty())
+      other = add_source(source_field, job.inputs.sources[file.source], from, lines) == AddedMember::other;
+    if (const std::string& name = job.config.cluster_field; !name.empty()) {
+      const uint64_t id = job.index.id_behind(document_id(file.source, row.file, row.row));
+      other |= add_member(name, std::to_string(id), from, lines) == AddedMember::other;
+    }
+    part.own_members += other;
   };
   for (size_t i = 0; i < block.rows.size(); ++i) {
     const size_t from = lines.size();
@@ -137,7 +143,7 @@ void write_blocks(const DedupJob& job, RunFolder& folder, const std::vector<uint
       [&](const Block& b) { return copy_kept(job, b, statuses, samples); },
       [&](RewrittenBlock&& p) {
         sink.put(p);
-        at.written += p.documents, at.position = p.after, at.report.own_source += p.own_source;
+        at.written += p.documents, at.position = p.after, at.report.own_members += p.own_members;
         for (auto& [number, text] : p.samples) find_sample(samples, number)->text = std::move(text);
         if ((since += p.bytes) >= job.config.checkpoint_bytes) save(at, sink, folder), since = 0;
         job.report_progress("write", p.after.packed, at.written);
@@ -282,7 +288,7 @@ DedupReport write_kept(const DedupJob& job, RunFolder& folder, DedupDecisions de
       if (job.ranks.first()) concatenate_frames(job, folder, at.report);
     }
     s.documents_out = job.ranks.sum(at.written);
-    at.report.own_source = job.ranks.sum(at.report.own_source);
+    at.report.own_members = job.ranks.sum(at.report.own_members);
     if (!job.ranks.first()) return;
     for (auto& [name, hash] : at.report.outputs) hash = file_hash(job.out / name);
     at.report.outputs.emplace_back("clusters.jsonl.zst", file_hash(job.out / "clusters.jsonl.zst"));

@@ -2,6 +2,7 @@
 // progress call, which leaves on disk what a kill would; the binary is killed for real in tests/cli.
 #include <chrono>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "quern/base/test_message.h"
@@ -75,6 +76,47 @@ TEST_F(ResumeTest, AnotherConfigurationStartsOver) {
   r = run("changed");
   EXPECT_TRUE(r.discarded);
   EXPECT_EQ(r.kept, whole.kept);
+}
+
+// Its name is the same.
+TEST_F(ResumeTest, AnotherModelStartsOver) {
+  const fs::path models = QUERN_SOURCE_DIR "/quern/corpus/filters/testdata/fasttext";
+  const fs::path model = root_ / "model.bin";
+  fs::copy_file(models / "soft.bin", model);
+  config_.filters = {fmt::format("fasttext:{}:__label__en:0", model.string())};
+  EXPECT_THROW(run("cut", 20), std::runtime_error);
+  write_file(model, read_file(models / "tree.bin"));
+  const DedupReport r = run("cut");
+  EXPECT_TRUE(r.discarded);
+  EXPECT_EQ(r.resumed, 0u);
+}
+
+// Every kept row has the id that clusters.jsonl.zst names it by.
+TEST_F(ResumeTest, ClustersRideOnKeptRows) {
+  config_.cluster_field = "cluster";
+  run("out");
+  const auto unpacked = [&](const std::string& name) {
+    const auto in = open_bytes(root_ / "out" / name);
+    std::string all, piece(1 << 16, ' ');
+    while (const size_t n = in->read(piece.data(), piece.size())) all.append(piece, 0, n);
+    return all;
+  };
+  std::set<int64_t> named;
+  std::string rows;
+  for (const auto& e : fs::directory_iterator(root_ / "out"))
+    if (const std::string name = e.path().filename().string(); name.starts_with("part-")) rows += unpacked(name);
+  const auto each = [](const std::string& lines, auto f) {
+    for (size_t at = 0, end = 0; at < lines.size(); at = end + 1)
+      end = lines.find('\n', at), f(Json::parse(lines.substr(at, end - at)));
+  };
+  each(rows, [&](const Json& row) { EXPECT_TRUE(named.insert(row.at("cluster").as_int()).second); });
+  size_t clusters = 0;
+  each(unpacked("clusters.jsonl.zst"), [&](const Json& c) {
+    ++clusters;
+    EXPECT_TRUE(named.contains(c.at("survivor").as_int()));
+    for (const Json& gone : c.at("removed").as_array()) EXPECT_FALSE(named.contains(gone.at("id").as_int()));
+  });
+  EXPECT_GT(clusters, 100u);
 }
 
 TEST_F(ResumeTest, OneProcessAtATime) {

@@ -12,8 +12,8 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/dedup/dedup.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/dedup/dedup.h"
 
 namespace quern::corpus {
 

@@ -147,11 +147,13 @@ std::string_view ColumnCursor::next_text() {  // its length is told apart from i
 }
 
 void ColumnCursor::whole_number(int32_t v, std::string& line) const {
+  if (schema_.time.kind != TimeForm::Kind::none) return append_time(schema_.time, v, line);
   const bool is_unsigned = schema_.converted >= kUint8 && schema_.converted <= kUint64;
   line += is_unsigned ? std::to_string(static_cast<uint32_t>(v)) : std::to_string(v);
 }
 
 void ColumnCursor::whole_number(int64_t v, std::string& line) const {
+  if (schema_.time.kind != TimeForm::Kind::none) return append_time(schema_.time, v, line);
   line += schema_.converted == kUint64 ? std::to_string(static_cast<uint64_t>(v)) : std::to_string(v);
 }
 

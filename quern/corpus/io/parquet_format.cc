@@ -12,7 +12,39 @@ namespace {
 struct Element {
   std::string name;
   int32_t type = -1, repetition = 0, children = 0, converted = kNoConversion;
+  TimeForm logical = {};
 };
+
+// TIME and TIMESTAMP of the union of logical types; others say no more than the converted type does.
+TimeForm read_logical_type(CompactReader& r) {
+  TimeForm form;
+  r.fields([&](int16_t id, uint8_t t) {
+    if ((id != 7 && id != 8) || t != kStruct) return r.skip(t);
+    form.kind = id == 7 ? TimeForm::Kind::time : TimeForm::Kind::timestamp;
+    r.fields([&](int16_t k, uint8_t kt) {
+      if (k == 1) form.utc = kt == kTrue;
+      if (k != 2 || kt != kStruct) return r.skip(kt);
+      r.fields([&](int16_t unit, uint8_t ut) {
+        if (unit >= 1 && unit <= 3) form.digits = 3 * unit;
+        r.skip(ut);
+      });
+    });
+  });
+  return form.digits > 0 ? form : TimeForm();
+}
+
+// What the file says of a column's dates and times, in the newer way or the older one, which are always UTC.
+TimeForm time_form(const Element& e) {
+  using Kind = TimeForm::Kind;
+  const bool small = e.type == static_cast<int32_t>(Type::int32), large = e.type == static_cast<int32_t>(Type::int64);
+  if (small && e.converted == kDate) return {.kind = Kind::date};
+  if (e.logical.kind != Kind::none) return small || large ? e.logical : TimeForm();
+  if (small && e.converted == kTimeMillis) return {Kind::time, 3, true};
+  if (large && e.converted == kTimeMicros) return {Kind::time, 6, true};
+  if (large && e.converted == kTimestampMillis) return {Kind::timestamp, 3, true};
+  if (large && e.converted == kTimestampMicros) return {Kind::timestamp, 6, true};
+  return {};
+}
 
 Element read_element(CompactReader& r) {
   Element e;
@@ -32,6 +64,9 @@ Element read_element(CompactReader& r) {
         break;
       case 6:
         e.converted = r.small(t);
+        break;
+      case 10:
+        r.want(t, kStruct), e.logical = read_logical_type(r);
         break;
       default:
         r.skip(t);
@@ -94,6 +129,7 @@ ColumnSchema read_column(const std::vector<Element>& all, size_t& at, const Colu
   c.def = above.def + (e.repetition != 0), c.rep = above.rep + c.repeated;
   if (e.children == 0) {
     if (e.type < 0 || e.type > 7) r.bad("a column of an unknown type");
+    c.time = time_form(e);
     return c;
   }
   c.leaves = 0;

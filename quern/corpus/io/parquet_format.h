@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/corpus/io/parquet_time.h"
+
 namespace quern::corpus::parquet {
 
 enum class Type : int32_t { boolean, int32, int64, int96, float32, float64, bytes, fixed };
@@ -23,6 +25,7 @@ enum class Encoding : int32_t {
 };
 enum class PageType : int32_t { data, index, dictionary, data_v2 };
 constexpr int32_t kNoConversion = -1, kUtf8 = 0, kMapGroup = 1, kMapKeyValue = 2, kListGroup = 3, kDecimal = 5,
+                  kDate = 6, kTimeMillis = 7, kTimeMicros = 8, kTimestampMillis = 9, kTimestampMicros = 10,
                   kUint8 = 11, kUint32 = 13, kUint64 = 14, kJson = 19;
 
 // A column, or what lies in a nested one.
@@ -34,6 +37,7 @@ struct ColumnSchema {
   std::vector<ColumnSchema> children = {};  // of a group
   int def = 0, rep = 0;  // levels at which it is there: optional and repeated ones, and repeated ones, down to it
   size_t leaves = 1;     // chunks a row group has of it
+  TimeForm time = {};    // of integers
 };
 struct ChunkInfo {
   Type type = Type::bytes;

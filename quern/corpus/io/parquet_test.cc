@@ -69,7 +69,7 @@ class ParquetTest : public ::testing::Test {
 TEST_F(ParquetTest, PyarrowsFilesGiveTheirRows) {
   size_t rows = 0;
   for (const char* name : {"plain", "snappy", "gzip", "zstd", "v2", "v2plain", "empty", "runs", "lz4", "deltas",
-                           "deltas2", "nested", "nested2"}) {
+                           "deltas2", "nested", "nested2", "times"}) {
     const std::vector<Json> got = parsed(lines_of(kFiles / fmt::format("{}.parquet", name)));
     std::string expected = read_file(kFiles / fmt::format("{}.jsonl", name));
     const std::vector<Json> want = parsed(expected);
@@ -85,7 +85,7 @@ TEST_F(ParquetTest, PyarrowsFilesGiveTheirRows) {
     }
     rows += got.size();
   }
-  EXPECT_EQ(rows, 9 * 120u + 1200u + 2 * 150u);
+  EXPECT_EQ(rows, 9 * 120u + 1200u + 2 * 150u + 60u);
   EXPECT_TRUE(parquet_columns_left_out(kFiles / "plain.parquet").empty());
   EXPECT_EQ(parquet_columns_left_out(kFiles / "others.parquet"),
             (std::vector<std::string>{"price (of fixed length)", "key (of fixed length)", "in (of fixed length)"}));
@@ -194,7 +194,7 @@ TEST_F(ParquetTest, DamageNeverCrashes) {
   std::mt19937 random(6);
   int errors = 0;
   for (int trial = 0; trial < 1200; ++trial) {
-    const char* names[] = {"plain", "snappy", "gzip", "zstd", "v2", "lz4", "deltas", "deltas2", "nested", "nested2"};
+    const char* names[] = {"plain", "snappy", "gzip", "zstd", "v2", "lz4", "deltas", "deltas2", "nested", "nested2", "times"};
     std::string bytes = read_file(kFiles / fmt::format("{}.parquet", names[trial % 10]));
     for (int k = 0; k < 1 + trial % 4; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
     write_file(root_ / "bad.parquet", bytes);

@@ -83,6 +83,52 @@ TEST_F(ReplacedRun, StaysWhileLaterStagesAreToCome) {
   EXPECT_FALSE(fs::exists(root_ / RunFolder::kName));
 }
 
+// The run that was to take the place of a complete one is itself replaced before it was complete.
+TEST_F(ReplacedRun, TheLastCompleteOneStaysUntilAnotherIs) {
+  finish_run(2, "old");
+  replace_finished(manifest(), {});
+  {
+    RunFolder run(root_, "new");
+    write_file(root_ / kLaterStages, "{}");
+    list_file(root_ / RunFolder::kName, {kLaterStages});
+    fs::create_directories(root_ / "mixed");
+    write_file(root_ / "mixed/part-00000.jsonl.zst", "half");
+    list_file(root_ / RunFolder::kName, {"mixed/part-00000.jsonl.zst", true});
+    write_run(run, 3, "new");
+    run.remove();
+  }
+  std::atomic<bool> done = false, lost = false;
+  std::thread watch([&] {
+    while (!done)
+      if (!fs::exists(aside() / "manifest.json")) lost = true;
+  });
+  replace_finished(manifest(), {});
+  for (const char* name : {"manifest.json", "part-00000.jsonl.zst", "mixed"}) EXPECT_FALSE(fs::exists(root_ / name));
+  EXPECT_FALSE(fs::exists(root_ / kLaterStages));
+  { RunFolder killed(root_, "newest"); }
+  RunFolder again(root_, "newest");
+  done = true;
+  watch.join();
+  EXPECT_FALSE(lost);
+  EXPECT_EQ(read_file(aside() / "part-00001.jsonl.zst"), "old");
+  write_run(again, 1, "newest");
+  again.remove();
+  EXPECT_FALSE(fs::exists(root_ / RunFolder::kName));
+  EXPECT_EQ(read_file(root_ / "part-00000.jsonl.zst"), "newest");
+}
+
+// A kill between its manifest and the note of its later stages leaves nothing that stands in the way.
+TEST_F(ReplacedRun, AnIncompleteOneThatIsCutOffGoes) {
+  finish_run(1, "old");
+  replace_finished(manifest(), {});
+  list_file(root_ / RunFolder::kName, {kLaterStages});
+  write_file(root_ / kLaterStages, "{}");
+  replace_finished(manifest(), {});
+  RunFolder run(root_, "new");
+  EXPECT_FALSE(fs::exists(root_ / kLaterStages));
+  EXPECT_EQ(read_file(aside() / "part-00000.jsonl.zst"), "old");
+}
+
 // Its manifest moves last, behind the folders that are empty without its files.
 TEST_F(ReplacedRun, LeavesNoEmptyFolders) {
   finish_run(1, "old");

@@ -194,6 +194,26 @@ void remove_work(const fs::path& unfinished) {
   fs::remove_all(unfinished);
 }
 
+namespace {
+
+// A run whose later stages are still to come, and which was to take the place of another one, is to be replaced: that
+// other one is the last complete run, and stays aside; the files of this one go. Until its manifest is gone nobody goes
+// on with it, and behind it the next run removes what is listed.
+void drop_incomplete(const fs::path& manifest, const std::vector<fs::path>& files,
+                     const std::set<fs::path>& folders) {
+  const fs::path out = folder_of(manifest), work = unfinished_of(out / manifest.filename());
+  write_file(out / kLaterStages, R"({"identity":"","kept":[]})");
+  for (const fs::path& f : files)
+    if (f != out / kLaterStages) fs::remove(f);
+  for (auto f = folders.rbegin(); f != folders.rend(); ++f)
+    if (fs::is_empty(*f)) fs::remove(*f);
+  list_file(work, {kLaterStages});
+  fs::remove(manifest);
+  fs::remove(out / kLaterStages);
+}
+
+}  // namespace
+
 void refuse_finished(const fs::path& out) {
   fs::create_directories(out);
   if (!is_finished(out / "manifest.json")) return;
@@ -231,7 +251,11 @@ void replace_finished(const fs::path& manifest, const Inputs& inputs, OutFolder 
     std::ranges::sort(unfinished);
     unfinished.erase(std::unique(unfinished.begin(), unfinished.end()), unfinished.end());
     for (const fs::path& f : unfinished) held.emplace_back(f);
-    for (const fs::path& f : unfinished) remove_work(f);
+    const bool keep = folder == OutFolder::whole && fs::exists(out / kLaterStages) &&
+                      fs::is_regular_file(work / kReplaced / manifest.filename());
+    for (const fs::path& f : unfinished)
+      if (!keep || f != work) remove_work(f);
+    if (keep) return drop_incomplete(out / manifest.filename(), files, folders);
   }
   fs::create_directories(work / kReplaced);
   const Held held(work);

@@ -116,7 +116,7 @@ std::optional<BuildState> plan_build(const CorpusRecipe& recipe, const DedupConf
   for (const SourceSettings& s : recipe.source) kept_field(s, inputs);
   if (recipe.tokenize && !fs::exists(fs::path(recipe.tokenize->tokenizer) / "tokenizer.json"))
     fail("[tokenize]: tokenizer '{}': expected a folder with tokenizer.json", recipe.tokenize->tokenizer);
-  return BuildState{run_identity(inputs, "build 1 " + write_value(recipe).dump() + dedup.json().dump()), {}};
+  return BuildState{run_identity(inputs, "build 2 " + write_value(recipe).dump() + dedup.json().dump() + dedup.models_text()), {}};
 }
 
 std::optional<BuildState> saved_build(const fs::path& out, const std::string& identity) {

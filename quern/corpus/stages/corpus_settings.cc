@@ -45,7 +45,7 @@ DedupConfig DedupSettings::config() const {
   c.sketch.seed = static_cast<uint32_t>(seed.value_or(c.sketch.seed));
   c.sketch.shingle = static_cast<int>(shingle.value_or(c.sketch.shingle));
   c.collide_empty = collide_empty, c.label_late = label_late, c.memory = bytes_of(memory_mb);
-  c.source_field = source_field;
+  c.source_field = source_field, c.cluster_field = cluster_field;
   return c;
 }
 

@@ -76,7 +76,7 @@ struct DedupSettings {
   std::optional<double> threshold;
   std::optional<int64_t> bands, rows_per_band, seed, shingle;
   bool collide_empty = false, label_late = false;
-  std::string source_field = DedupConfig().source_field;
+  std::string source_field = DedupConfig().source_field, cluster_field;
   int64_t memory_mb = static_cast<int64_t>(DedupConfig().memory >> 20);
   template <class V>
   void visit(V& v) {
@@ -109,6 +109,9 @@ struct DedupSettings {
     v("collide_empty", collide_empty, "put all documents shorter than a shingle into one cluster, as published");
     v("source_field", source_field,
       "field that is added to every kept row and names its source, where the sources have names; empty for none",
+      {.value = "NAME"});
+    v("cluster_field", cluster_field,
+      "field that is added to every kept row: the id by which clusters.jsonl.zst names it; empty for none",
       {.value = "NAME"});
     v("label_late", label_late, "check labels after the documents to keep are chosen, as published, not before",
       {.flag = ""});
@@ -161,7 +164,8 @@ struct TokenizeSettings {
   void visit(V& v) {
     v("tokenizer", tokenizer, "folder with tokenizer.json", {.value = "DIR"});
     v("end_token", end_token, "add the tokenizer's end token after every document", {.flag = ""});
-    v("rows", rows, "write .rows.jsonl.zst too: the members of every document but its text, and its number of tokens");
+    v("rows", rows,
+      "write .rows.jsonl.zst too: the members of every document but its text, and its number of tokens");
   }
 };
 

@@ -76,6 +76,37 @@ def nested_rows(n, seed):
     } for i in range(n)]
 
 
+# Every kind of date and time, as pyarrow casts them to text.
+TIMES = [("day", pa.date32())] + [
+    (f"{kind}_{unit}{'_utc' if zone else ''}", pa.timestamp(unit, tz=zone) if kind == "at" else make(unit))
+    for kind, make in (("at", None), ("clock", lambda u: pa.time32(u) if u == "ms" else pa.time64(u)))
+    for unit in ("ms", "us", "ns") for zone in ((None, "UTC") if kind == "at" else (None,))]
+
+
+def write_times(folder):
+    r = random.Random(31)
+    columns, texts = {}, {}
+    for name, kind in TIMES:
+        a_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[getattr(kind, "unit", "s")]
+        if name == "day":
+            values = [0, -1, 19782, -25509, 59, 11016] + [r.randrange(-700000, 2900000) for _ in range(54)]
+        elif name.startswith("clock"):
+            values = [r.randrange(86400 * a_second) for _ in range(60)]
+        else:
+            values = [0, -1, 1709251199 * a_second] + [r.randrange(-9 * 10**9, 9 * 10**9) * a_second + r.randrange(a_second) for _ in range(57)]
+        values = [None if r.random() < 0.1 else v for v in values]
+        number = pa.int32() if getattr(kind, "bit_width", 64) == 32 else pa.int64()
+        columns[name] = pa.array(values, number).cast(kind)
+        shown = columns[name].cast(pa.timestamp(kind.unit)) if name.endswith("_utc") else columns[name]
+        texts[name] = [t and t.replace(" ", "T") + ("Z" if name.endswith("_utc") else "") for t in shown.cast(pa.string()).to_pylist()]
+    columns["text"] = texts["text"] = [f"row {i}" for i in range(60)]
+    table = pa.table(columns)
+    pq.write_table(table, folder / "times.parquet", version="2.6", compression="snappy")
+    with open(folder / "times.jsonl", "w", encoding="utf-8") as f:
+        for i in range(60):
+            f.write(json.dumps({k: texts[k][i] for k in table.column_names}, ensure_ascii=False) + "\n")
+
+
 KINDS = {
     "plain": dict(compression="none", use_dictionary=False),
     "snappy": dict(compression="snappy"),
@@ -117,6 +148,7 @@ def main():
         with open(folder / f"{name}.jsonl", "w", encoding="utf-8") as f:
             for row in data:
                 f.write(json.dumps({k: row[k] for k in SCHEMA.names}, ensure_ascii=False) + "\n")
+    write_times(folder)
     for name, how in (("nested", dict(compression="snappy", data_page_size=200)),
                       ("nested2", dict(compression="zstd", data_page_version="2.0", row_group_size=31, use_dictionary=False))):
         data = nested_rows(150, len(name))
