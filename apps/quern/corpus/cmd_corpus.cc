@@ -13,6 +13,9 @@ namespace {
 
 constexpr MenuItem kItems[] = {
     {"build", "RECIPE.toml", "build a corpus from a recipe: filter, deduplicate, mix, tokenize", corpus_build},
+    {"plan", "RECIPE.toml", "divide a build into tasks that one or many machines can run", corpus_plan},
+    {"run", "PLAN", "run a plan: all its tasks, here or as job arrays of Slurm", corpus_run},
+    {"task", "PLAN ID", "run one task of a plan", corpus_task},
     {"extract", "INPUT…", "documents as JSON lines: main text of web pages, rows of tables", corpus_extract},
     {"filter", "INPUT…", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)", corpus_filter},
     {"dedup", "INPUT…", "remove exact duplicates and near-duplicates (MinHash, LSH)", corpus_dedup},

@@ -13,11 +13,14 @@ int corpus_extract(Words args);
 int corpus_filter(Words args);
 int corpus_mix(Words args);
 int corpus_parquet(Words args);
+int corpus_plan(Words args);
 int corpus_repeats(Words args);
+int corpus_run(Words args);
 int corpus_score(Words args);
 int corpus_sketch(Words args);
 int corpus_stage(Words args);
 int corpus_stats_verb(Words args);
+int corpus_task(Words args);
 int corpus_tokenize(Words args);
 int corpus_train_classifier(Words args);
 

@@ -20,8 +20,8 @@ using namespace corpus;
 FilterRun annotate_run(const CorpusFlags& flags, const AnnotateSettings& s, const Inputs& in) {
   FilterRun run{.make = find_filter(s.filter, flags.recipe.lists), .what = {}, .scan = flags.scan(), .to = {}};
   flags.check_url("corpus annotate", s.filter, run.make, in);
-  run.what =
-      fmt::format("annotate {} {} {}", write_value(s).dump(), flags.recipe.lists, filter_models_text(s.filter));
+  run.what = fmt::format("annotate {} {} {}", write_value(s).dump(), flags.recipe.lists,
+                         filter_models_text(s.filter, flags.recipe.lists));
   if (!s.classifier.empty()) run.what += fmt::format(" {:016x}", file_hash(s.classifier));
   for (const std::string& file : s.labels)
     if (is_pipe(file))

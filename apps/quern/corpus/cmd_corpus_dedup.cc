@@ -9,7 +9,6 @@
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/base/error.h"
-#include "quern/base/version.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 #include "quern/corpus/stages/corpus_build.h"
@@ -20,12 +19,6 @@ namespace {
 using namespace corpus;
 
 constexpr double kLongest = 1e6;  // seconds a rank waits for another one: elections are one rank's
-
-Json tool(const char* verb) {
-  Json j = Json::object();
-  j.set("name", verb), j.set("version", version());
-  return j;
-}
 
 using OnDedup = std::function<void(const DedupProgress&)>;
 
@@ -44,25 +37,6 @@ void on_ranks(const RanksFlag& flags, const std::function<void(comm::Communicato
       throw UsageError("--ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
     comm::run_mpi(run, {.timeout_s = kLongest});
   }
-}
-
-// The exit status.
-int report_dedup(const DedupReport& r, const Inputs& in, const std::string& out, bool json) {
-  report_resuming(out, {r.resumed, r.discarded});
-  warn_about_idle(r.idle_rules);
-  const int status = warn_about(r.read, r.damaged, in);
-  if (r.own_members > 0)
-    fmt::print(stderr,
-               "warning: {} kept rows have a field of their own that is named like an added one, and keep it; "
-               "--source-field "
-               "and --cluster-field, or `source_field` and `cluster_field` in [dedup], name others\n",
-               r.own_members);
-  if (!json)
-    fmt::print(
-        "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
-        "of {}\n",
-        out, r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
-  return status;
 }
 
 // Runs `dedup` on all ranks and reports the first one's outcome, which it returns; null on the processes of others.

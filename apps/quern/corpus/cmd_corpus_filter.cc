@@ -29,7 +29,7 @@ int FilterCommand::run(const FilterMaker& make) const {
   const Inputs in = flags.inputs();
   flags.check_url(verb, filter, make, in);
   FilterRun run{.make = make,
-                .what = fmt::format("{} {} {}", filter, lists, filter_models_text(filter)),
+                .what = fmt::format("{} {} {}", filter, lists, filter_models_text(filter, lists)),
                 .scan = flags.scan(),
                 .rejects = removed.rejects,
                 .reasons = removed.reasons,

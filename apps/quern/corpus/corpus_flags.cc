@@ -9,6 +9,7 @@
 
 #include "apps/quern/cli/progress.h"
 #include "quern/base/error.h"
+#include "quern/base/version.h"
 #include "quern/corpus/stages/corpus_build.h"
 
 namespace quern::cli {
@@ -226,6 +227,30 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
     fmt::print(stderr, "error: no document could be read from {}\n", lost[i]);
   if (lost.size() > kShown) fmt::print(stderr, "error: nor from {} more input files\n", lost.size() - kShown);
   return lost.empty() ? 0 : 1;
+}
+
+Json tool(const char* verb) {
+  Json j = Json::object();
+  j.set("name", verb), j.set("version", version());
+  return j;
+}
+
+int report_dedup(const corpus::DedupReport& r, const corpus::Inputs& in, const std::string& out, bool json) {
+  report_resuming(out, {r.resumed, r.discarded});
+  warn_about_idle(r.idle_rules);
+  const int status = warn_about(r.read, r.damaged, in);
+  if (r.own_members > 0)
+    fmt::print(stderr,
+               "warning: {} kept rows have a field of their own that is named like an added one, and keep it; "
+               "--source-field "
+               "and --cluster-field, or `source_field` and `cluster_field` in [dedup], name others\n",
+               r.own_members);
+  if (!json)
+    fmt::print(
+        "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
+        "of {}\n",
+        out, r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
+  return status;
 }
 
 }  // namespace quern::cli

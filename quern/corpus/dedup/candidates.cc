@@ -35,10 +35,10 @@ void compact(std::vector<CandidatePair>& pairs) {
 
 }  // namespace
 
-void for_each_group(std::span<const SpillFile* const> files, uint64_t memory,
+void for_each_group(std::span<const RecordSlice> slices, uint64_t memory,
                     const std::function<void(std::span<const uint32_t>)>& f, KeyShare share) {
   uint64_t n = 0;
-  for (const SpillFile* file : files) n += file->size() / sizeof(BandRecord);
+  for (const RecordSlice& s : slices) n += s.end - s.begin;
   const uint64_t own = n / static_cast<uint64_t>(share.parts);
   const uint64_t fit = std::max<uint64_t>(memory / sizeof(BandRecord), kReadRecords);
   // Keys are even: half of the room is slack.
@@ -50,17 +50,17 @@ void for_each_group(std::span<const SpillFile* const> files, uint64_t memory,
   for (uint64_t pass = 0; pass < passes; ++pass) {
     const uint64_t range = static_cast<uint64_t>(share.part) * passes + pass;
     taken.clear();
-    for (const SpillFile* file : files) {
-      const uint64_t records = file->size() / sizeof(BandRecord);
-      for (uint64_t at = 0; at < records;) {
-        const uint64_t some = std::min<uint64_t>(kReadRecords, records - at);
-        file->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
-        for (uint64_t i = 0; i < some; ++i)
-          if (ranges == 1 || (static_cast<unsigned __int128>(buffer[i].key) * ranges) >> 64 == range)
-            taken.push_back(buffer[i]);
+    for (const RecordSlice& s : slices)
+      for (uint64_t at = s.begin; at < s.end;) {
+        const uint64_t some = std::min<uint64_t>(kReadRecords, s.end - at);
+        s.file->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
+        for (uint64_t i = 0; i < some; ++i) {
+          if (ranges != 1 && (static_cast<unsigned __int128>(buffer[i].key) * ranges) >> 64 != range) continue;
+          taken.push_back(buffer[i]);
+          taken.back().document += s.first;
+        }
         at += some;
       }
-    }
     groups_of(taken, f, group);
   }
 }
@@ -80,43 +80,48 @@ void Candidates::compact() {
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
 }
 
-Candidates find_candidates(std::span<const std::vector<const SpillFile*>> bands, uint64_t memory,
-                           const std::function<bool(uint32_t)>& skip, uint32_t settled) {
-  Candidates c;
+void each_band_candidates(std::span<const Band> bands, uint64_t memory, const std::function<bool(uint32_t)>& skip,
+                          uint32_t settled, const std::function<void(Candidates&&)>& take) {
   std::mutex lock;
-  size_t compacted = 0;
   const uint64_t share = memory / static_cast<uint64_t>(thread_count());
   parallel_dynamic(static_cast<int64_t>(bands.size()), [&](int64_t b) {
-    std::vector<CandidatePair> pairs;
-    std::vector<std::vector<uint32_t>> groups;
+    Candidates c;
     std::vector<uint32_t> kept;
-    uint64_t meetings = 0;
     for_each_group(bands[static_cast<size_t>(b)], share, [&](std::span<const uint32_t> group) {
       kept.clear();
       for (uint32_t d : group)
         if (!skip(d)) kept.push_back(d);
       const auto old = static_cast<uint64_t>(std::lower_bound(kept.begin(), kept.end(), settled) - kept.begin());
       if (old == kept.size()) return;
-      meetings -= old * (old - (old > 0)) / 2;
-      meetings += static_cast<uint64_t>(kept.size()) * (kept.size() - (kept.empty() ? 0 : 1)) / 2;
+      c.meetings -= old * (old - (old > 0)) / 2;
+      c.meetings += static_cast<uint64_t>(kept.size()) * (kept.size() - (kept.empty() ? 0 : 1)) / 2;
       if (kept.size() > kLargeGroup) {
-        groups.push_back(kept);
+        c.groups.push_back(kept);
       } else {
         for (size_t i = 0; i < kept.size(); ++i)
-          for (size_t j = std::max<size_t>(i + 1, old); j < kept.size(); ++j) pairs.push_back({kept[i], kept[j]});
+          for (size_t j = std::max<size_t>(i + 1, old); j < kept.size(); ++j) c.pairs.push_back({kept[i], kept[j]});
       }
     });
     std::lock_guard hold(lock);
-    c.meetings += meetings;
-    c.pairs.insert(c.pairs.end(), pairs.begin(), pairs.end());
-    for (auto& g : groups) c.groups.push_back(std::move(g));
-    if (c.pairs.size() > 2 * compacted + (1u << 20)) {
-      compact(c.pairs);
-      compacted = c.pairs.size();
+    take(std::move(c));
+  });
+}
+
+Candidates find_candidates(std::span<const Band> bands, uint64_t memory, const std::function<bool(uint32_t)>& skip,
+                           uint32_t settled) {
+  Candidates all;
+  size_t compacted = 0;
+  each_band_candidates(bands, memory, skip, settled, [&](Candidates&& c) {
+    all.meetings += c.meetings;
+    all.pairs.insert(all.pairs.end(), c.pairs.begin(), c.pairs.end());
+    for (auto& g : c.groups) all.groups.push_back(std::move(g));
+    if (all.pairs.size() > 2 * compacted + (1u << 20)) {
+      compact(all.pairs);
+      compacted = all.pairs.size();
     }
   });
-  c.compact();
-  return c;
+  all.compact();
+  return all;
 }
 
 }  // namespace quern::corpus

@@ -21,12 +21,21 @@ struct BandRecord {
 #pragma pack(pop)
 static_assert(sizeof(BandRecord) == 12);
 
+// Records begin … end of a file. `first` is added to their documents, which the file numbers on its own.
+struct RecordSlice {
+  const SpillFile* file = nullptr;
+  uint64_t begin = 0, end = 0;
+  uint32_t first = 0;
+  static RecordSlice whole(const SpillFile& file) { return {&file, 0, file.size() / sizeof(BandRecord), 0}; }
+  uint64_t bytes() const { return (end - begin) * sizeof(BandRecord); }
+};
+
 struct KeyShare {  // the part-th of `parts` even ranges of keys
   int part = 0, parts = 1;
 };
 
-// f(documents of one key), for keys of two documents and more in all the files; documents ascend. One call at a time.
-void for_each_group(std::span<const SpillFile* const> files, uint64_t memory,
+// f(documents of one key), for keys of two documents and more in all the slices; documents ascend. One call at a time.
+void for_each_group(std::span<const RecordSlice> slices, uint64_t memory,
                     const std::function<void(std::span<const uint32_t>)>& f, KeyShare share = {});
 
 struct CandidatePair {
@@ -44,9 +53,13 @@ struct Candidates {
 
 constexpr size_t kLargeGroup = 8;
 
-// Each band is the files with its records. skip(document): takes no part (an exact copy's other copies). Documents
+// Each band is the slices with its records. skip(document): takes no part (an exact copy's other copies). Documents
 // below `settled` do not meet one another.
-Candidates find_candidates(std::span<const std::vector<const SpillFile*>> bands, uint64_t memory,
-                           const std::function<bool(uint32_t)>& skip, uint32_t settled = 0);
+using Band = std::vector<RecordSlice>;
+Candidates find_candidates(std::span<const Band> bands, uint64_t memory, const std::function<bool(uint32_t)>& skip,
+                           uint32_t settled = 0);
+// The same band by band, in any order: take(what met in one of them), one call at a time.
+void each_band_candidates(std::span<const Band> bands, uint64_t memory, const std::function<bool(uint32_t)>& skip,
+                          uint32_t settled, const std::function<void(Candidates&&)>& take);
 
 }  // namespace quern::corpus

@@ -2,15 +2,11 @@
 
 #include "quern/base/error.h"
 #include "quern/corpus/dedup/dedup_job.h"
-#include "quern/corpus/dedup/dedup_stages.h"
+#include "quern/corpus/dedup/dedup_parts.h"
 #include "quern/corpus/io/run_manifest.h"
 
 namespace quern::corpus {
 namespace {
-
-// The files of deduplication, and those that its caller's finish() writes.
-const RunNames kNames = {
-    .whole_files = {"clusters.jsonl.zst", "manifest.json", "report.html", "recipe.json", kLaterStages}};
 
 // An index may lie in the output folder: then it is the run's too.
 void list_index(const std::filesystem::path& out, const std::string& index) {
@@ -30,17 +26,23 @@ DedupDecisions decide(const DedupJob& job, RunFolder& folder) {
     all = write_clusters(job, std::move(all));
     if (!job.config.save_index.empty()) all = save_index(job, std::move(all));
   }
-  return {std::move(all.statuses), std::move(all.report)};
+  return {.statuses = std::move(all.statuses), .first = 0, .report = std::move(all.report)};
 }
 
 }  // namespace
+
+const RunNames& dedup_run_names() {
+  static const RunNames names{
+      .whole_files = {"clusters.jsonl.zst", "manifest.json", "report.html", "recipe.json", kLaterStages}};
+  return names;
+}
 
 DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const std::filesystem::path& out,
                         const std::function<void(const DedupProgress&)>& progress,
                         const std::function<void(const DedupReport&)>& finish, comm::Communicator* ranks) {
   refuse_pipes(inputs);
   const DedupJob job(inputs, config, out, Ranks(ranks), progress);
-  RunFolder folder(out, job.identity(), job.ranks, kNames);
+  RunFolder folder(out, job.identity(), job.ranks, dedup_run_names());
   if (folder.state().is_null() && job.ranks.first()) list_index(out, config.save_index);
   // The first rank notes that it writes before the others do.
   const bool decided = job.ranks.from_first(folder.phase()) == "write";

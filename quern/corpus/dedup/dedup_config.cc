@@ -37,7 +37,8 @@ DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
 
 std::string DedupConfig::models_text() const {
   std::string all;
-  for (const std::string& f : filters) all += filter_models_text(f);
+  for (const std::string& f : filters)
+    if (f != "none") all += filter_models_text(f, lists);
   return all;
 }
 

@@ -1,12 +1,7 @@
 // Saved indices: writes the kept documents of a run, old and new, as a segment that a later run reads first, and a
 // head with the configuration they were compared under. Only star clustering over all sources can be continued:
 // closure, or sources compared only across, might remove documents that an earlier run already released.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
@@ -49,15 +44,6 @@ void check_parts(const fs::path& folder, const Json& parts, IndexCheck check) {
 }
 
 fs::path without_slash(const std::string& folder) { return (fs::path(folder) / "").parent_path(); }
-
-// Waits until the file, or the names in the folder, are on the disk.
-void sync(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool ok = fd >= 0 && ::fsync(fd) == 0;
-  const int e = errno;
-  if (fd >= 0) ::close(fd);
-  if (!ok) fail("cannot sync {} to disk: {}", path.string(), std::strerror(e));
-}
 
 }  // namespace
 
@@ -107,10 +93,7 @@ void check_index_name(const std::string& folder) {
 void finish_index(const std::string& folder) {
   const fs::path part = index_part(folder);
   if (!fs::exists(part)) return;
-  for (const auto& e : fs::directory_iterator(part)) sync(e.path());
-  sync(part);
-  fs::rename(part, without_slash(folder));
-  sync(fs::absolute(without_slash(folder)).parent_path());
+  commit_folder(part, fs::absolute(without_slash(folder)));
 }
 
 // The survivors have done their work: the vector becomes the documents' numbers in the index.
@@ -144,11 +127,11 @@ Documents save_index(const DedupJob& job, Documents all) {
   const RecordRange range{0, next};
   to.record_ranges.append(&range, sizeof range);
   std::vector<BandRecord> buffer(65536);
-  const auto copy = [&](const std::vector<const SpillFile*>& from, SpillFile& file) {
-    for (const SpillFile* f : from)
-      for (uint64_t at = 0, n = f->size() / sizeof(BandRecord); at < n;) {
-        const uint64_t some = std::min<uint64_t>(n - at, buffer.size());
-        f->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
+  const auto copy = [&](const Band& from, SpillFile& file) {
+    for (const RecordSlice& s : from)
+      for (uint64_t at = s.begin; at < s.end;) {
+        const uint64_t some = std::min<uint64_t>(s.end - at, buffer.size());
+        s.file->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
         for (uint64_t i = 0; i < some; ++i) {
           const BandRecord r{buffer[i].key, all.survivor[buffer[i].document]};
           if (r.document != UINT32_MAX) file.append(&r, sizeof r);

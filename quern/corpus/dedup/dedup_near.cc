@@ -3,24 +3,13 @@
 #include <span>
 
 #include "quern/base/threads.h"
-#include "quern/corpus/dedup/dedup_stages.h"
+#include "quern/corpus/dedup/dedup_parts.h"
 #include "quern/corpus/sketch/similarity.h"
 
 namespace quern::corpus {
 namespace {
 
 constexpr size_t kPairSample = 20000;
-
-// A document of a candidate pair, with its sorted set: `set_at` in the file of the rank that sorted it.
-struct CandidateDocument {
-  DocumentRecord record;
-  uint32_t number = 0, sorted_by = 0;
-};
-
-struct CandidateSets {
-  std::vector<CandidateDocument> order;  // the best first
-  std::vector<SpillFile> files;          // by the rank that sorted them
-};
 
 void read_set(std::span<const SpillFile> sets, const CandidateDocument& m, std::vector<uint64_t>& to) {
   to.resize(m.record.set_count);
@@ -82,7 +71,7 @@ class SetSimilarity {
 
 // Each rank has its bands; all of them get what was found.
 Candidates find_pairs(const DedupJob& job, const Documents& all) {
-  std::vector<std::vector<const SpillFile*>> bands;
+  std::vector<Band> bands;
   for (size_t b = static_cast<size_t>(job.ranks.rank()); b < job.band_files();
        b += static_cast<size_t>(job.ranks.size()))
     bands.push_back(all.segments.band(b));
@@ -106,10 +95,8 @@ Candidates find_pairs(const DedupJob& job, const Documents& all) {
   return c;
 }
 
-// Sets without repeats, in a file of their own: a run that is cut off here finds the first file whole.
-std::vector<SpillFile> sort_sets(const DedupJob& job, const RunFolder& folder, const Segments& segments,
-                                 std::vector<CandidateDocument>& order) {
-  SpillFile sorted = job.ranks.alone() ? SpillFile(folder.folder()) : SpillFile::named(folder.file("sorted"), 0);
+// Sets without repeats, into a file of their own: a run that is cut off here finds the first file whole.
+void sort_sets(const Segments& segments, std::vector<CandidateDocument>& order, SpillFile& sorted) {
   uint64_t total = 0;
   std::vector<uint64_t> to(order.size());
   for (size_t i = 0; i < order.size(); ++i) to[i] = total, total += order[i].record.set_count;
@@ -124,35 +111,58 @@ std::vector<SpillFile> sort_sets(const DedupJob& job, const RunFolder& folder, c
       if (!set.empty()) sorted.write(r.set_at * 8, set.data(), set.size() * 8);
     }
   });
-  std::vector<SpillFile> files;
-  if (job.ranks.alone()) files.push_back(std::move(sorted));
-  return files;
 }
 
-// The documents that met, the best first, their sets sorted: each rank a share of them, the first has all in the end.
-CandidateSets sorted_sets(const DedupJob& job, const RunFolder& folder, const Segments& segments,
-                          const std::vector<uint32_t>& documents) {
+// The documents begin … end, with their records; their sets are in the file of `sorted_by`.
+std::vector<CandidateDocument> candidate_documents(const Segments& segments, std::span<const uint32_t> documents,
+                                                   int sorted_by) {
+  std::vector<CandidateDocument> order;
+  for (const uint32_t d : documents) order.push_back({segments.record(d), d, static_cast<uint32_t>(sorted_by)});
+  return order;
+}
+
+void best_first(std::vector<CandidateDocument>& order) {
+  std::sort(order.begin(), order.end(),
+            [](const CandidateDocument& a, const CandidateDocument& b) { return better(a.record, b.record); });
+}
+
+// Each rank has a share of them, and the first has all in the end.
+CandidateSets sorted_by_ranks(const DedupJob& job, const RunFolder& folder, const Segments& segments,
+                              const std::vector<uint32_t>& documents) {
+  if (job.ranks.alone()) return sorted_sets(job, folder.folder(), segments, documents);
   const comm::Range cut =
       comm::even_range(static_cast<int64_t>(documents.size()), job.ranks.size(), job.ranks.rank());
   CandidateSets sets;
-  for (int64_t i = cut.begin; i < cut.end; ++i) {
-    const uint32_t d = documents[static_cast<size_t>(i)];
-    sets.order.push_back({segments.record(d), d, static_cast<uint32_t>(job.ranks.rank())});
+  sets.order = candidate_documents(
+      segments,
+      std::span(documents).subspan(static_cast<size_t>(cut.begin), static_cast<size_t>(cut.end - cut.begin)),
+      job.ranks.rank());
+  if (job.wants_sets()) {
+    SpillFile sorted = SpillFile::named(folder.file("sorted"), 0);
+    sort_sets(segments, sets.order, sorted);
   }
-  if (job.wants_sets()) sets.files = sort_sets(job, folder, segments, sets.order);
   sets.order = job.ranks.gather(sets.order);
-  if (job.wants_sets() && !job.ranks.alone()) {
-    sets.files.clear();
+  if (job.wants_sets())
     for (int r = 0; r < job.ranks.size() && job.ranks.first(); ++r)
       sets.files.push_back(SpillFile::existing(folder.of_rank(r) / "sorted"));
-  }
-  std::sort(sets.order.begin(), sets.order.end(),
-            [](const CandidateDocument& a, const CandidateDocument& b) { return better(a.record, b.record); });
+  best_first(sets.order);
   return sets;
 }
 
-PairSample sample_pairs(const DedupJob& job, const Documents& all, const Candidates& candidates,
-                        const CandidateSets& sets) {
+}  // namespace
+
+CandidateSets sorted_sets(const DedupJob& job, const std::filesystem::path& folder, const Segments& segments,
+                          const std::vector<uint32_t>& documents) {
+  CandidateSets sets;
+  sets.order = candidate_documents(segments, documents, 0);
+  if (job.wants_sets()) sort_sets(segments, sets.order, sets.files.emplace_back(folder));
+  best_first(sets.order);
+  return sets;
+}
+
+PairSteps::PairSteps(uint64_t pairs) : step((pairs + kPairSample - 1) / kPairSample), first(step / 2) {}
+
+std::vector<double> pair_similarities(const std::vector<CandidatePair>& some, const CandidateSets& sets) {
   const std::vector<CandidateDocument>& order = sets.order;
   std::vector<std::pair<uint32_t, uint32_t>> place;  // document, position
   place.reserve(order.size());
@@ -162,11 +172,6 @@ PairSample sample_pairs(const DedupJob& job, const Documents& all, const Candida
     const auto at = std::lower_bound(place.begin(), place.end(), std::pair<uint32_t, uint32_t>(d, 0));
     read_set(sets.files, order[at->second], to);
   };
-  PairSample sample;
-  sample.met = candidates.pairs.size();
-  std::vector<CandidatePair> some;
-  const size_t step = (candidates.pairs.size() + kPairSample - 1) / kPairSample;
-  for (size_t i = step / 2; i < candidates.pairs.size(); i += step) some.push_back(candidates.pairs[i]);
   std::vector<double> alike(some.size());
   parallel_shares(static_cast<int64_t>(some.size()), 16, [&](int64_t begin, int64_t end) {
     std::vector<uint64_t> two[2];
@@ -177,38 +182,61 @@ PairSample sample_pairs(const DedupJob& job, const Documents& all, const Candida
       alike[i] = jaccard(two[0], two[1]);
     }
   });
+  return alike;
+}
+
+NearDecisions choose_kept(const DedupJob& job, const Segments& segments, const Candidates& candidates,
+                          const CandidateSets& sets) {
+  const std::vector<CandidateDocument>& order = sets.order;
+  std::vector<RankedDocument> ranked;
+  uint32_t settled = 0;
+  for (const CandidateDocument& m : order)
+    ranked.push_back({m.number, m.record.source}), settled += m.number < job.index.documents;
+  SetSimilarity set_similarity(job.config, segments, sets);
+  const SimilarityFunction like = [&](uint32_t a, uint32_t b) { return set_similarity(a, b); };
+  const DuplicateDecisions e = job.config.clustering == Clustering::star
+                                   ? cluster_star(ranked, candidates, job.config.scope, like, settled)
+                                   : cluster_closure(ranked, candidates, job.config.scope, like);
+  NearDecisions near{.removed = {}, .compared = e.compared, .passed = e.passed};
+  for (size_t p = 0; p < e.decisions.size(); ++p) {
+    const DuplicateDecision& v = e.decisions[p];
+    if (v.survivor == p) continue;
+    near.removed.push_back({order[p].number, order[v.survivor].number});
+    const double x =
+        v.similarity >= 0 || !job.wants_sets() ? v.similarity : like(static_cast<uint32_t>(p), v.survivor);
+    near.wrongful += x < 0;
+  }
+  return near;
+}
+
+namespace {
+
+PairSample sample_pairs(const DedupJob& job, const Documents& all, const Candidates& candidates,
+                        const CandidateSets& sets) {
+  PairSample sample;
+  sample.met = candidates.pairs.size();
+  std::vector<CandidatePair> some;
+  const PairSteps steps(sample.met);
+  for (size_t i = steps.first; i < candidates.pairs.size(); i += steps.step) some.push_back(candidates.pairs[i]);
+  const std::vector<double> alike = pair_similarities(some, sets);
   for (size_t i = 0; i < some.size(); ++i)
     sample.add({.similarity = alike[i], .both_survive = !all.removed(some[i].low) && !all.removed(some[i].high)},
                job.config.threshold, job.config.bands);
   return sample;
 }
 
-Documents choose_kept(const DedupJob& job, Documents all, const Candidates& candidates, const CandidateSets& sets) {
-  const std::vector<CandidateDocument>& order = sets.order;
-  std::vector<RankedDocument> ranked;
-  uint32_t settled = 0;
-  for (const CandidateDocument& m : order)
-    ranked.push_back({m.number, m.record.source}), settled += m.number < job.index.documents;
-  SetSimilarity set_similarity(job.config, all.segments, sets);
-  const SimilarityFunction like = [&](uint32_t a, uint32_t b) { return set_similarity(a, b); };
-  const DuplicateDecisions e = job.config.clustering == Clustering::star
-                                   ? cluster_star(ranked, candidates, job.config.scope, like, settled)
-                                   : cluster_closure(ranked, candidates, job.config.scope, like);
-  all.report.compared = e.compared, all.report.passed = e.passed;
-  if (job.wants_sets()) all.report.wrongful = 0;
-  for (size_t p = 0; p < e.decisions.size(); ++p) {
-    const DuplicateDecision& v = e.decisions[p];
-    if (v.survivor == p) continue;
-    const uint32_t d = order[p].number;
-    all.survivor[d] = order[v.survivor].number;
-    all.set_status(d, kNearDuplicate);
-    ++all.report.near_removed;
-    const double x =
-        v.similarity >= 0 || !job.wants_sets() ? v.similarity : like(static_cast<uint32_t>(p), v.survivor);
-    if (x < 0) ++all.report.wrongful;
+Documents remove_near_duplicates(const DedupJob& job, Documents all, const Candidates& candidates,
+                                 const CandidateSets& sets) {
+  const NearDecisions near = choose_kept(job, all.segments, candidates, sets);
+  all.report.compared = near.compared, all.report.passed = near.passed;
+  for (const NearRemoved& r : near.removed) {
+    all.survivor[r.document] = r.survivor;
+    all.set_status(r.document, kNearDuplicate);
   }
-  if (!job.wants_sets()) all.report.wrongful = -1;
-  if (job.wants_sets()) all.report.pairs = sample_pairs(job, all, candidates, sets);
+  all.report.near_removed += near.removed.size();
+  if (!job.wants_sets()) return all;
+  all.report.wrongful = static_cast<int64_t>(near.wrongful);
+  all.report.pairs = sample_pairs(job, all, candidates, sets);
   return all;
 }
 
@@ -221,19 +249,19 @@ Documents mark_near_duplicates(const DedupJob& job, const RunFolder& folder, Doc
   std::vector<StageReport>& stages = all.report.stages;
   timed_stage(stages, {.name = "bands", .documents_in = distinct}, [&](StageReport& s) {
     for (size_t b = 0; b < job.band_files(); ++b)
-      for (const SpillFile* f : all.segments.band(b)) s.bytes_in += f->size();
+      for (const RecordSlice& f : all.segments.band(b)) s.bytes_in += f.bytes();
     candidates = find_pairs(job, all);
     all.report.meetings = candidates.meetings;
     all.report.candidate_pairs = candidates.pairs.size();
     s.documents_out = distinct;
   });
   timed_stage(stages, {.name = "sets", .documents_in = distinct}, [&](StageReport& s) {
-    sets = sorted_sets(job, folder, all.segments, candidates.documents());
+    sets = sorted_by_ranks(job, folder, all.segments, candidates.documents());
     s.documents_out = distinct;
   });
   if (job.ranks.first())
     timed_stage(stages, {.name = "elect", .documents_in = distinct}, [&](StageReport& s) {
-      all = choose_kept(job, std::move(all), candidates, sets);
+      all = remove_near_duplicates(job, std::move(all), candidates, sets);
       s.documents_out = distinct - all.report.near_removed;
     });
   return all;

@@ -1,7 +1,7 @@
 // First pass: filters every document, computes its signature and writes the spill files; saves its position regularly.
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
-#include "quern/corpus/dedup/dedup_stages.h"
+#include "quern/corpus/dedup/dedup_parts.h"
 #include "quern/corpus/run/pipeline.h"
 #include "quern/corpus/run/run_folder.h"
 
@@ -158,12 +158,20 @@ void save(ReadPosition& at, Segment& written, RunFolder& folder) {
 
 ReadPosition start(const DedupJob& job, const RunFolder& folder) {
   ReadPosition at;
-  if (!folder.state().is_null()) {
+  if (folder.state().is_null()) {
+    at = begin_reading(job);
+    at.report.discarded = folder.discarded();
+  } else {
     read_state(folder.state(), at);
     ++at.report.resumed;
-    return at;
   }
-  at.report.discarded = folder.discarded();
+  return at;
+}
+
+}  // namespace
+
+ReadPosition begin_reading(const DedupJob& job) {
+  ReadPosition at;
   at.report.indexed = job.index.documents;
   at.report.rules = job.filters.rules, at.report.idle_rules = job.filters.idle;
   for (const std::string& name : job.index.sources) at.report.sources.emplace_back().name = "index:" + name;
@@ -173,9 +181,8 @@ ReadPosition start(const DedupJob& job, const RunFolder& folder) {
   return at;
 }
 
-// All blocks of this rank from a position on, into its segment.
-void read_blocks(const DedupJob& job, RunFolder& folder, BlockReader& blocks, ReadPosition& at) {
-  Segment own = Segment::open(folder.folder(), job.band_files(), at.sizes.is_null() ? nullptr : &at.sizes);
+void read_blocks(const DedupJob& job, BlockReader& blocks, Segment& own, ReadPosition& at,
+                 const std::function<void()>& save) {
   BlockPosition end = at.position;
   uint64_t since = 0;  // bytes of input behind the last checkpoint
   {
@@ -199,7 +206,7 @@ void read_blocks(const DedupJob& job, RunFolder& folder, BlockReader& blocks, Re
         },
         [&](ReadBlock&& p) {
           append(p, own, at);
-          if ((since += p.bytes) >= job.config.checkpoint_bytes) save(at, own, folder), since = 0;
+          if ((since += p.bytes) >= job.config.checkpoint_bytes) save(), since = 0;
           job.report_progress("read", p.after.packed, at.report.read.documents);
           std::lock_guard lock(spares_lock);
           spares.push_back(std::move(p));
@@ -207,9 +214,11 @@ void read_blocks(const DedupJob& job, RunFolder& folder, BlockReader& blocks, Re
   }
   release_free_memory(end.next);
   at.position = end;
-  save(at, own, folder);
+  save();
   at.report.spilled = own.bytes();
 }
+
+namespace {
 
 // Every rank's segment, opened to be read by all; statuses and sources into memory.
 Documents gather(const DedupJob& job, const RunFolder& folder, ReadPosition&& at) {
@@ -229,6 +238,8 @@ Documents gather(const DedupJob& job, const RunFolder& folder, ReadPosition&& at
   return all;
 }
 
+}  // namespace
+
 void count_filtered(DedupReport& r) {
   r.rule_first.assign(r.rules.size(), 0), r.rule_any = r.rule_first;
   for (const SourceFunnel& f : r.sources) {
@@ -237,8 +248,6 @@ void count_filtered(DedupReport& r) {
   }
 }
 
-}  // namespace
-
 Documents read_documents(const DedupJob& job, RunFolder& folder) {
   Documents all;
   std::vector<StageReport> stages;
@@ -246,7 +255,8 @@ Documents read_documents(const DedupJob& job, RunFolder& folder) {
     ReadPosition at = start(job, folder);
     BlockReader blocks(job.inputs, job.config.read, job.config.block_bytes);
     if (!at.sizes.is_null()) blocks.seek(at.position);
-    read_blocks(job, folder, blocks, at);
+    Segment own = Segment::open(folder.folder(), job.band_files(), at.sizes.is_null() ? nullptr : &at.sizes);
+    read_blocks(job, blocks, own, at, [&] { save(at, own, folder); });
     at.report.damaged = blocks.damaged();
     add_up(job.ranks, at);
     refuse_when_all_is_lost(job.inputs, at.report.read, at.report.damaged);

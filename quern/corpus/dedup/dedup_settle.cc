@@ -3,7 +3,7 @@
 #include <map>
 
 #include "quern/corpus/bytes/byte_stream.h"
-#include "quern/corpus/dedup/dedup_stages.h"
+#include "quern/corpus/dedup/dedup_parts.h"
 #include "quern/corpus/sketch/similarity.h"
 
 namespace quern::corpus {
@@ -11,17 +11,24 @@ namespace {
 
 constexpr size_t kSampleClusters = 12, kSampleRemoved = 3;
 
-// Whether a removed document has its survivor's content. An exact copy of a document that was itself removed as a
-// near-duplicate is a near-duplicate of the one that is kept.
-bool is_copy(const Documents& all, uint32_t survivor, uint32_t d) {
-  return status_of(all.statuses[d]) == kExactDuplicate &&
-         all.segments.record(d).content == all.segments.record(survivor).content;
-}
+// What was decided, to be written: (survivor, document), ascending, and which documents went as exact copies.
+struct Clusters {
+  const DedupJob& job;
+  const Segments& segments;
+  const std::vector<std::pair<uint32_t, uint32_t>>& gone;
+  const std::function<bool(uint32_t)>& exact;
+
+  // Whether a removed document has its survivor's content. An exact copy of a document that was itself removed as a
+  // near-duplicate is a near-duplicate of the one that is kept.
+  bool is_copy(const DocumentRecord& survivor, const DocumentRecord& removed, uint32_t d) const {
+    return exact(d) && removed.content == survivor.content;
+  }
+};
 
 // The largest clusters, the earlier survivor first among equals; of each the survivor and a few it stands for, evenly
-// spread. Their texts come with the second reading. gone: (survivor, document), ascending.
-std::vector<ClusterSample> sample_clusters(const DedupJob& job, const Documents& all,
-                                           const std::vector<std::pair<uint32_t, uint32_t>>& gone) {
+// spread. Their texts come with the second reading.
+std::vector<ClusterSample> sample_clusters(const Clusters& c) {
+  const auto& gone = c.gone;
   std::vector<std::pair<size_t, size_t>> ranges;  // size, where it begins
   for (size_t i = 0, end = 0; i < gone.size(); i = end) {
     for (end = i; end < gone.size() && gone[end].first == gone[i].first;) ++end;
@@ -35,24 +42,24 @@ std::vector<ClusterSample> sample_clusters(const DedupJob& job, const Documents&
   std::vector<uint64_t> survivor, set, scratch;
   for (size_t k = 0; k < n; ++k) {
     const auto [size, begin] = ranges[k];
-    ClusterSample& c = samples.emplace_back();
-    c.size = size + 1;
+    ClusterSample& sample = samples.emplace_back();
+    sample.size = size + 1;
     const auto document = [&](uint32_t d) {
-      const DocumentRecord r = all.segments.record(d);
+      const DocumentRecord r = c.segments.record(d);
       return SampleDocument{.number = d, .source = r.source, .id = r.id, .bytes = r.length, .text = {}};
     };
     const uint32_t s = gone[begin].first;
-    c.survivor = document(s);
-    if (job.wants_sets()) all.segments.set(s, all.segments.record(s), survivor), sort_unique(survivor, scratch);
+    sample.survivor = document(s);
+    if (c.job.wants_sets()) c.segments.set(s, c.segments.record(s), survivor), sort_unique(survivor, scratch);
     const size_t some = std::min(kSampleRemoved, size);
     for (size_t i = 0; i < some; ++i) {
       const uint32_t d = gone[begin + i * size / some].second;
-      SampleDocument& sample = c.removed.emplace_back(document(d));
-      sample.exact = is_copy(all, s, d);
-      if (!job.wants_sets()) continue;
-      all.segments.set(d, all.segments.record(d), set);
+      SampleDocument& removed = sample.removed.emplace_back(document(d));
+      removed.exact = c.is_copy(c.segments.record(s), c.segments.record(d), d);
+      if (!c.job.wants_sets()) continue;
+      c.segments.set(d, c.segments.record(d), set);
       sort_unique(set, scratch);
-      sample.similarity = sample.exact ? 1 : jaccard(survivor, set);
+      removed.similarity = removed.exact ? 1 : jaccard(survivor, set);
     }
   }
   return samples;
@@ -93,29 +100,40 @@ Documents settle(const DedupJob& job, Documents all) {
   return all;
 }
 
-Documents write_clusters(const DedupJob& job, Documents all) {
-  std::vector<std::pair<uint32_t, uint32_t>> gone;  // survivor, document
-  for (uint32_t d = 0; d < all.survivor.size(); ++d)
-    if (all.removed(d)) gone.emplace_back(all.survivor[d], d);
-  std::sort(gone.begin(), gone.end());
+void write_cluster_files(const DedupJob& job, const Segments& segments,
+                         const std::vector<std::pair<uint32_t, uint32_t>>& gone,
+                         const std::function<bool(uint32_t)>& exact, DedupReport& report) {
+  const Clusters clusters{job, segments, gone, exact};
   std::map<uint64_t, uint64_t> sizes;
   ZstdWriter file(job.out / "clusters.jsonl.zst", job.config.level);
   for (size_t i = 0; i < gone.size();) {
     size_t end = i;
     while (end < gone.size() && gone[end].first == gone[i].first) ++end;
-    std::string line = fmt::format("{{\"survivor\":{},\"removed\":[", all.segments.record(gone[i].first).id);
-    for (size_t k = i; k < end; ++k)
-      line += fmt::format("{}{{\"id\":{},\"copy\":\"{}\"}}", k > i ? "," : "", all.segments.record(gone[k].second).id,
-                          is_copy(all, gone[i].first, gone[k].second) ? "exact" : "near");
+    const DocumentRecord survivor = segments.record(gone[i].first);
+    std::string line = fmt::format("{{\"survivor\":{},\"removed\":[", survivor.id);
+    for (size_t k = i; k < end; ++k) {
+      const DocumentRecord removed = segments.record(gone[k].second);
+      line += fmt::format("{}{{\"id\":{},\"copy\":\"{}\"}}", k > i ? "," : "", removed.id,
+                          clusters.is_copy(survivor, removed, gone[k].second) ? "exact" : "near");
+    }
     file.write(line + "]}\n");
-    ++all.report.clusters;
+    ++report.clusters;
     ++sizes[end - i + 1];
-    all.report.largest = std::max<uint64_t>(all.report.largest, end - i + 1);
+    report.largest = std::max<uint64_t>(report.largest, end - i + 1);
     i = end;
   }
   file.close();
-  all.report.cluster_sizes.assign(sizes.begin(), sizes.end());
-  all.report.samples = sample_clusters(job, all, gone);
+  report.cluster_sizes.assign(sizes.begin(), sizes.end());
+  report.samples = sample_clusters(clusters);
+}
+
+Documents write_clusters(const DedupJob& job, Documents all) {
+  std::vector<std::pair<uint32_t, uint32_t>> gone;  // survivor, document
+  for (uint32_t d = 0; d < all.survivor.size(); ++d)
+    if (all.removed(d)) gone.emplace_back(all.survivor[d], d);
+  std::sort(gone.begin(), gone.end());
+  write_cluster_files(
+      job, all.segments, gone, [&](uint32_t d) { return status_of(all.statuses[d]) == kExactDuplicate; }, all.report);
   return all;
 }
 

@@ -39,6 +39,7 @@ struct Documents {
 
 struct DedupDecisions {
   std::vector<uint8_t> statuses;
+  uint64_t first = 0;  // the document that the first of them is of
   DedupReport report;
 };
 

@@ -6,7 +6,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/bytes/byte_stream.h"
-#include "quern/corpus/dedup/dedup_stages.h"
+#include "quern/corpus/dedup/dedup_parts.h"
 #include "quern/corpus/run/pipeline.h"
 #include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
@@ -30,16 +30,6 @@ struct RewrittenBlock {
   std::vector<std::pair<uint32_t, std::string>> samples;
 };
 
-// Where the lines of kept documents go.
-struct Sink {
-  std::function<void(const RewrittenBlock&)> put;
-  std::function<void(Json&)> add_position;  // what was written so far, flushed, for a later process
-};
-
-struct FrameRecord {
-  uint64_t block, packed, unpacked;
-};
-
 SampleDocument* find_sample(std::vector<ClusterSample>& samples, uint32_t number) {
   for (ClusterSample& c : samples) {
     if (c.survivor.number == number) return &c.survivor;
@@ -49,7 +39,7 @@ SampleDocument* find_sample(std::vector<ClusterSample>& samples, uint32_t number
   return nullptr;
 }
 
-RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vector<uint8_t>& statuses,
+RewrittenBlock copy_kept(const DedupJob& job, const Block& block, std::span<const uint8_t> statuses,
                          std::vector<ClusterSample>& samples) {
   std::unique_ptr<DedupWorker> w;
   RewrittenBlock part;
@@ -85,7 +75,7 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vec
       read_one(i, [&](const DocumentView& d) {
         part.samples.emplace_back(static_cast<uint32_t>(d.number), std::string(beginning(d.text)));
       });
-    const uint8_t status = statuses[block.first + i];
+    const uint8_t status = statuses[i];
     if (status_of(status) != kKept || (status & kUnlabeled)) continue;
     const Row& row = block.rows[i];
     ++part.documents;
@@ -111,49 +101,57 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vec
   return part;
 }
 
-void save(const WritePosition& at, const Sink& sink, RunFolder& folder) {
+// What was written so far, flushed, for a later process.
+using AddPosition = std::function<void(Json&)>;
+
+void save(const WritePosition& at, const AddPosition& add_position, RunFolder& folder) {
   Json j = write_value(at);
   j.set("phase", "write");
-  sink.add_position(j);
+  add_position(j);
   folder.save(std::move(j));
 }
 
-// Every block of this rank from a position on, into the sink.
-void write_blocks(const DedupJob& job, RunFolder& folder, const std::vector<uint8_t>& statuses, const Sink& sink,
-                  WritePosition& at) {
+}  // namespace
+
+void write_blocks(const DedupJob& job, const DedupDecisions& decisions, const FrameSink& sink, WritePosition& at) {
   BlockReader blocks(job.inputs, job.config.read, job.config.block_bytes);
   blocks.want_hashes();
   blocks.seek(at.position);
-  save(at, sink, folder);
+  sink.save();
   BlockPosition end = at.position;
   uint64_t since = 0;  // bytes of input behind the last checkpoint
+  const std::span<const uint8_t> statuses = decisions.statuses;
   std::vector<ClusterSample>& samples = at.report.samples;
   ordered_pipeline<Block, RewrittenBlock>(
       thread_count(),
       [&](Block& b) {
         while (blocks.next(b)) {
           b.first += job.index.documents;
-          if (b.first + b.rows.size() > statuses.size())
+          if (b.first + b.rows.size() > decisions.first + statuses.size())
             fail("an input grew between the two passes: do not write to inputs during a run");
           if (job.mine(b)) return true;
         }
         end = b.after;
         return false;
       },
-      [&](const Block& b) { return copy_kept(job, b, statuses, samples); },
+      [&](const Block& b) {
+        return copy_kept(job, b, statuses.subspan(b.first - decisions.first, b.rows.size()), samples);
+      },
       [&](RewrittenBlock&& p) {
-        sink.put(p);
+        sink.put({.block = p.after.blocks - 1, .bytes = p.frame, .unpacked = p.unpacked});
         at.written += p.documents, at.position = p.after, at.report.own_members += p.own_members;
         for (auto& [number, text] : p.samples) find_sample(samples, number)->text = std::move(text);
-        if ((since += p.bytes) >= job.config.checkpoint_bytes) save(at, sink, folder), since = 0;
+        if ((since += p.bytes) >= job.config.checkpoint_bytes) sink.save(), since = 0;
         job.report_progress("write", p.after.packed, at.written);
       });
   for (size_t f = 0; f < job.inputs.files.size(); ++f) at.report.input_hashes.push_back(blocks.hash(f));
-  if (job.index.documents + end.next != statuses.size())
+  if (job.index.documents + end.next != decisions.first + statuses.size())
     fail("an input shrank between the two passes: do not write to inputs during a run");
   at.position = end;
-  save(at, sink, folder);
+  sink.save();
 }
+
+namespace {
 
 void list_outputs(const ShardWriter& shards, DedupReport& report) {
   report.bytes_out = shards.bytes_out();
@@ -161,14 +159,16 @@ void list_outputs(const ShardWriter& shards, DedupReport& report) {
 }
 
 // One rank: the frames are the shards. from: the state of an earlier process, or null.
-void write_shards(const DedupJob& job, RunFolder& folder, const std::vector<uint8_t>& statuses, const Json* from,
+void write_shards(const DedupJob& job, RunFolder& folder, const DedupDecisions& decisions, const Json* from,
                   WritePosition& at) {
   ShardPosition shard;
   if (from) read_state(from->at("shard"), shard);
   ShardWriter shards(job.out, "part", job.config.level, job.config.shard_bytes, shard);
-  const Sink sink{[&](const RewrittenBlock& p) { shards.write_frame(p.frame, p.unpacked); },
-                  [&](Json& j) { j.set("shard", write_value(shards.position())); }};
-  write_blocks(job, folder, statuses, sink, at);
+  const AddPosition position = [&](Json& j) { j.set("shard", write_value(shards.position())); };
+  write_blocks(job, decisions,
+               {.put = [&](const WrittenFrame& f) { shards.write_frame(f.bytes, f.unpacked); },
+                .save = [&] { save(at, position, folder); }},
+               at);
   shards.close();
   list_outputs(shards, at.report);
 }
@@ -177,21 +177,19 @@ void add_frame_sizes(Json& j, uint64_t frames, uint64_t table) {
   j.set("frames", write_value(frames)), j.set("table", write_value(table));
 }
 
-void write_frames(const DedupJob& job, RunFolder& folder, const std::vector<uint8_t>& statuses, const Json* from,
+void write_frames(const DedupJob& job, RunFolder& folder, const DedupDecisions& decisions, const Json* from,
                   WritePosition& at) {
   uint64_t frame_bytes = 0, table_bytes = 0;
   if (from) read_state(from->at("frames"), frame_bytes), read_state(from->at("table"), table_bytes);
-  SpillFile frames = SpillFile::named(folder.file("frames"), frame_bytes);
-  SpillFile table = SpillFile::named(folder.file("frame-table"), table_bytes);
-  const Sink sink{[&](const RewrittenBlock& p) {
-                    const FrameRecord r{p.after.blocks - 1, p.frame.size(), p.unpacked};
-                    frames.append(p.frame.data(), p.frame.size()), table.append(&r, sizeof r);
-                  },
-                  [&](Json& j) {
-                    frames.flush(), table.flush();
-                    add_frame_sizes(j, frames.size(), table.size());
-                  }};
-  write_blocks(job, folder, statuses, sink, at);
+  FrameFiles files{SpillFile::named(folder.file("frames"), frame_bytes),
+                   SpillFile::named(folder.file("frame-table"), table_bytes)};
+  const AddPosition position = [&](Json& j) {
+    files.frames.flush(), files.table.flush();
+    add_frame_sizes(j, files.frames.size(), files.table.size());
+  };
+  write_blocks(job, decisions,
+               {.put = [&](const WrittenFrame& f) { files.put(f); }, .save = [&] { save(at, position, folder); }},
+               at);
 }
 
 // The texts that other ranks collected.
@@ -253,7 +251,8 @@ DedupDecisions share_decisions(const DedupJob& job, RunFolder& folder, DedupDeci
     if (!job.ranks.alone()) {
       WritePosition begin;
       begin.report = std::move(d.report);
-      save(begin, {{}, [](Json& j) { add_frame_sizes(j, 0, 0); }}, folder);
+      save(
+          begin, [](Json& j) { add_frame_sizes(j, 0, 0); }, folder);
       d.report = std::move(begin.report);
     }
   }
@@ -281,9 +280,9 @@ DedupReport write_kept(const DedupJob& job, RunFolder& folder, DedupDecisions de
   timed_stage(stages, {.name = "write", .documents_in = at.report.kept}, [&](StageReport& s) {
     s.bytes_in = job.inputs.bytes();
     if (job.ranks.alone()) {
-      write_shards(job, folder, decisions.statuses, from, at);
+      write_shards(job, folder, decisions, from, at);
     } else {
-      write_frames(job, folder, decisions.statuses, from, at);
+      write_frames(job, folder, decisions, from, at);
       gather_samples(job.ranks, at.report.samples);
       if (job.ranks.first()) concatenate_frames(job, folder, at.report);
     }

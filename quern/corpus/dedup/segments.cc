@@ -51,11 +51,12 @@ uint64_t Segment::bytes() const {
   return n;
 }
 
-void Segments::add(Segment s) {
+void Segments::add(Segment s, uint64_t first) {
   const uint64_t n = s.record_ranges.size() / sizeof(RecordRange);
   uint64_t at = 0;
   for (uint64_t i = 0; i < n; ++i) {
-    const auto r = s.record_ranges.record<RecordRange>(i);
+    auto r = s.record_ranges.record<RecordRange>(i);
+    r.first += first;
     // The blocks of a run alone follow one another: one stretch.
     if (i > 0 && spans_.back().first + spans_.back().rows == r.first)
       spans_.back().rows += r.rows;
@@ -125,15 +126,15 @@ uint8_t SourceTable::operator[](uint64_t number) const {
   return behind[-1].source;
 }
 
-std::vector<const SpillFile*> Segments::exact() const {
-  std::vector<const SpillFile*> files;
-  for (const Segment& s : segments_) files.push_back(&s.exact);
+std::vector<RecordSlice> Segments::exact() const {
+  std::vector<RecordSlice> files;
+  for (const Segment& s : segments_) files.push_back(RecordSlice::whole(s.exact));
   return files;
 }
 
-std::vector<const SpillFile*> Segments::band(size_t b) const {
-  std::vector<const SpillFile*> files;
-  for (const Segment& s : segments_) files.push_back(&s.bands[b]);
+Band Segments::band(size_t b) const {
+  Band files;
+  for (const Segment& s : segments_) files.push_back(RecordSlice::whole(s.bands[b]));
   return files;
 }
 

@@ -8,6 +8,7 @@
 
 #include "quern/base/json.h"
 #include "quern/corpus/bytes/hashing.h"
+#include "quern/corpus/dedup/candidates.h"
 #include "quern/corpus/io/spill.h"
 
 namespace quern::corpus {
@@ -62,7 +63,7 @@ class SourceTable {
 
 class Segments {
  public:
-  void add(Segment s);
+  void add(Segment s, uint64_t first = 0);  // first: is added to the numbers that its ranges say
   void arrange();  // after the last one: rows are found from now on; every number must be there once
   bool empty() const { return segments_.empty(); }
   uint64_t rows() const { return spans_.empty() ? 0 : spans_.back().first + spans_.back().rows; }
@@ -72,8 +73,8 @@ class Segments {
   void signature(uint64_t number, std::vector<uint32_t>& to) const;
   void statuses(std::vector<uint8_t>& to) const;  // one byte a row, in the order of their numbers
   SourceTable sources() const;
-  std::vector<const SpillFile*> exact() const;
-  std::vector<const SpillFile*> band(size_t b) const;
+  std::vector<RecordSlice> exact() const;
+  Band band(size_t b) const;
 
  private:
   struct Span {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <set>
 
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
@@ -107,8 +108,14 @@ std::vector<std::string> filter_names() {
   return names;
 }
 
-std::string filter_models_text(const std::string& name) {
+std::string filter_models_text(const std::string& name, const std::string& lists) {
   std::string all;
+  if (std::filesystem::is_directory(lists)) {
+    std::set<std::filesystem::path> files;
+    for (const auto& e : std::filesystem::directory_iterator(lists))
+      if (e.is_regular_file()) files.insert(e.path());
+    for (const auto& file : files) all += fmt::format("{} {:016x} ", file.filename().string(), file_hash(file));
+  }
   for (size_t at = 0; at <= name.size();) {
     const size_t end = std::min(name.find('+', at), name.size());
     const std::string one = name.substr(at, end - at);

@@ -15,8 +15,18 @@ constexpr size_t kMaxRecordHead = size_t{64} << 10;
 
 }  // namespace
 
+std::vector<bool> block_cuts(const Inputs& inputs, size_t block_bytes) {
+  std::vector<bool> cuts;
+  uint64_t since = 0;
+  for (const InputFile& f : inputs.files) {
+    cuts.push_back((since += f.bytes) >= block_bytes);
+    if (cuts.back()) since = 0;
+  }
+  return cuts;
+}
+
 BlockReader::BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes)
-    : inputs_(inputs), policy_(policy), block_bytes_(block_bytes) {}
+    : inputs_(inputs), policy_(policy), block_bytes_(block_bytes), cuts_(block_cuts(inputs, block_bytes)) {}
 
 std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.files[file_].path.string(), row_ + 1); }
 
@@ -135,7 +145,7 @@ bool BlockReader::next(Block& block) {
       if (hash_ == FileHash::compute) hashes_.resize(inputs_.files.size());
       if (const std::optional<uint64_t> hash = stream_->hash()) hashes_[file_] = *hash;
       stream_.reset();
-      ++file_;
+      if (cuts_[file_++] && !block.rows.empty()) break;
     }
   }
   blocks_ += !block.rows.empty();

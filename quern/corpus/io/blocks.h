@@ -79,6 +79,10 @@ struct Block {
   std::string_view head(const Row& r) const { return bytes.view().substr(r.begin - r.head, r.head); }
 };
 
+// Behind which files a block ends in any case: wherever files of `block_bytes` and more lie behind the cut before. Who
+// reads the files between two cuts alone has the blocks that are read of all of them.
+std::vector<bool> block_cuts(const Inputs& inputs, size_t block_bytes);
+
 class BlockReader {
  public:
   BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes = size_t{4} << 20);
@@ -106,6 +110,7 @@ class BlockReader {
   const Inputs& inputs_;
   ReadPolicy policy_;
   size_t block_bytes_;
+  std::vector<bool> cuts_;
   size_t file_ = 0;
   std::unique_ptr<ByteStream> stream_;
   ByteBuffer tail_;  // bytes read and not yet in a block

@@ -52,9 +52,7 @@ std::optional<InputForm> form_by_name(const fs::path& path) {
 
 std::optional<InputForm> forced_form(const std::string& form) {
   if (form == "auto") return std::nullopt;
-  for (const FormName& f : kForms)
-    if (f.name == form) return f.form;
-  fail("format '{}': expected auto, {}", form, form_names());
+  return form_named(form);
 }
 
 // What a pipe brings, by its first bytes.
@@ -200,6 +198,14 @@ bool Inputs::has_pipe() const {
 }
 
 bool names_sources(const Inputs& in) { return in.sources.size() > 1 || in.sources[0] != kUnnamedSource; }
+
+std::string form_name(InputForm form) { return std::string(std::ranges::find(kForms, form, &FormName::form)->name); }
+
+InputForm form_named(const std::string& name) {
+  for (const FormName& f : kForms)
+    if (f.name == name) return f.form;
+  fail("format '{}': expected auto, {}", name, form_names());
+}
 
 std::string form_names() {
   std::vector<std::string_view> names;

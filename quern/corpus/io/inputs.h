@@ -45,6 +45,8 @@ struct Inputs {
 bool names_sources(const Inputs& inputs);  // the user named the sources, or some
 
 std::string form_names();  // "jsonl, text, …"
+std::string form_name(InputForm form);
+InputForm form_named(const std::string& name);  // throws Error
 // `form`: "auto" (by the file's ending, those of compression apart; standard input, "-", and pipes by what they begin with) or
 // one of form_names().
 // A folder in which a corpus run wrote gives the rows that its manifest lists, and not its by-products (rejects,

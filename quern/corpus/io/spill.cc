@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,6 +17,17 @@ namespace quern::corpus {
 namespace {
 
 constexpr size_t kBuffer = size_t{256} << 10;
+
+std::atomic<uint64_t> bytes_read{0};
+
+// Waits until the file, or the names in the folder, are on the disk.
+void sync(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool ok = fd >= 0 && ::fsync(fd) == 0;
+  const int e = errno;
+  if (fd >= 0) ::close(fd);
+  if (!ok) fail("cannot sync {} to disk: {}", path.string(), std::strerror(e));
+}
 
 void put(int fd, uint64_t at, const char* p, size_t n) {
   while (n > 0) {
@@ -102,6 +114,7 @@ void SpillFile::grow(uint64_t bytes) {
 
 void SpillFile::read(uint64_t at, void* to, size_t bytes) const {
   QUERN_CHECK(at + bytes <= size_, "{} + {} of {}", at, bytes, size_);
+  bytes_read.fetch_add(bytes, std::memory_order_relaxed);
   auto* p = static_cast<char*>(to);
   while (bytes > 0) {
     const ssize_t got = ::pread(fd_, p, bytes, static_cast<off_t>(at));
@@ -115,6 +128,15 @@ void SpillFile::write(uint64_t at, const void* from, size_t bytes) {
   QUERN_CHECK(at + bytes <= size_, "{} + {} of {}", at, bytes, size_);
   put(fd_, at, static_cast<const char*>(from), bytes);
 }
+
+void commit_folder(const std::filesystem::path& folder, const std::filesystem::path& to) {
+  for (const auto& e : std::filesystem::directory_iterator(folder)) sync(e.path());
+  sync(folder);
+  std::filesystem::rename(folder, to);
+  sync(to.parent_path());
+}
+
+uint64_t spilled_bytes_read() { return bytes_read.load(std::memory_order_relaxed); }
 
 void want_open_files(size_t n) {
   struct rlimit limit {};

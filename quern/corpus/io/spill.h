@@ -39,6 +39,11 @@ class SpillFile {
   std::string buffer_;
 };
 
+// Renames a folder, once its files and their names have reached the disk.
+void commit_folder(const std::filesystem::path& folder, const std::filesystem::path& to);
+
+uint64_t spilled_bytes_read();  // of all such files, by this process
+
 void want_open_files(size_t n);  // raises the process's limit as far as it may
 
 }  // namespace quern::corpus

@@ -7,31 +7,34 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/bytes/hashing.h"
+#include "quern/corpus/dedup/html_report.h"
 
 namespace quern::corpus {
-namespace {
-
 namespace fs = std::filesystem;
 
-Json manifest(const DedupTask& task, const DedupReport& r) {
+Json dedup_manifest(const Json& tool, const Inputs& inputs, const DedupConfig& c, const DedupReport& r) {
   Json j = Json::object();
-  j.set("tool", task.tool);
-  const Json config = task.config.json();
+  j.set("tool", tool);
+  const Json config = c.json();
   j.set("config", config);
   j.set("config_hash", fmt::format("{:016x}", content_hash(config.dump()).low));
-  Json files = inputs_json(task.inputs, r.read);
-  for (size_t i = 0; i < task.inputs.files.size(); ++i)
-    files.items()[i].set("xxh3", fmt::format("{:016x}", r.input_hashes.at(i) ? r.input_hashes[i]
-                                                                             : file_hash(task.inputs.files[i].path)));
+  Json files = inputs_json(inputs, r.read);
+  for (size_t i = 0; i < inputs.files.size(); ++i)
+    files.items()[i].set(
+        "xxh3", fmt::format("{:016x}", r.input_hashes.at(i) ? r.input_hashes[i] : file_hash(inputs.files[i].path)));
   j.set("inputs", std::move(files));
   const Json report = r.json();
   for (const auto& [k, v] : report.as_object()) j.set(k, v);
   return j;
 }
 
-}  // namespace
+std::vector<std::string> later_manifests(const CorpusRecipe& recipe) {
+  std::vector<std::string> later;
+  if (recipe.mix) later.emplace_back("mixed/manifest.json");
+  if (recipe.tokenize) later.emplace_back("tokens.json");
+  return later;
+}
 
 void refuse_input_folder(const std::vector<std::string>& words, const Inputs& in, const std::string& out,
                          const std::string& setting) {
@@ -59,7 +62,7 @@ DedupOutcome run_dedup(const DedupTask& task, comm::Communicator& ranks) {
   DedupReport r = deduplicate(
       task.inputs, task.config, task.out, task.progress,
       [&](const DedupReport& report) {
-        m = manifest(task, report);
+        m = dedup_manifest(task.tool, task.inputs, task.config, report);
         if (task.finish) task.finish(report);
         write_file(task.out / "report.html", corpus_html_report(m, report.samples));
         m = write_manifest(task.out, m, task.later);
@@ -98,16 +101,13 @@ DedupOutcome dedup_corpus(CorpusPlan& plan, comm::Communicator& ranks, const Jso
       plan.later->kept.push_back(report.sources[report.sources.size() - sources + s].kept);
     save_build(out, *plan.later);
   };
-  std::vector<std::string> later;
-  if (plan.recipe.mix) later.emplace_back("mixed/manifest.json");
-  if (plan.recipe.tokenize) later.emplace_back("tokens.json");
   return run_dedup({.inputs = plan.inputs,
                     .config = plan.dedup,
                     .out = out,
                     .tool = tool,
                     .progress = progress,
                     .finish = finish,
-                    .later = std::move(later),
+                    .later = later_manifests(plan.recipe),
                     .overwrite = plan.to.overwrite},
                    ranks);
 }

@@ -23,6 +23,10 @@ namespace quern::corpus {
 void refuse_input_folder(const std::vector<std::string>& words, const Inputs& in, const std::string& out,
                          const std::string& setting);
 
+Json dedup_manifest(const Json& tool, const Inputs& inputs, const DedupConfig& config, const DedupReport& report);
+// Manifests of the stages that follow deduplication, in the output folder.
+std::vector<std::string> later_manifests(const CorpusRecipe& recipe);
+
 struct DedupTask {
   const Inputs& inputs;
   const DedupConfig& config;

@@ -76,8 +76,8 @@ uint64_t hash_windows(const Inputs& inputs, const ScanOptions& o, size_t window,
 // A bit per word: set where it lies in a window that stood earlier.
 std::vector<bool> mark_repeats(const SpillFile& records, uint64_t words, const SpanConfig& c, RepeatReport& r) {
   std::vector<bool> cut(words);
-  const SpillFile* const file = &records;
-  for_each_group({&file, 1}, c.memory, [&](std::span<const uint32_t> same) {  // ascending: the first stays
+  const RecordSlice all = RecordSlice::whole(records);
+  for_each_group({&all, 1}, c.memory, [&](std::span<const uint32_t> same) {  // ascending: the first stays
     for (size_t i = 1; i < same.size(); ++i) {
       ++r.repeated;
       // From the end: what is marked already was marked by the window after this one, mostly.

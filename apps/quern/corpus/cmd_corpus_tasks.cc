@@ -1,0 +1,111 @@
+// quern corpus plan | task | run: a build as tasks that any number of machines share.
+#include <cstdio>
+#include <filesystem>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/corpus/cmd_corpus.h"
+#include "apps/quern/corpus/corpus_flags.h"
+#include "apps/quern/corpus/task_runners.h"
+#include "quern/base/mmap.h"
+#include "quern/base/threads.h"
+#include "quern/corpus/stages/corpus_build.h"
+#include "quern/corpus/tasks/task_run.h"
+
+namespace quern::cli {
+namespace {
+
+using namespace corpus;
+namespace fs = std::filesystem;
+
+// Relative paths in names of filters start where the plan was made.
+TaskPlan load_plan(const std::string& file) {
+  TaskPlan plan = TaskPlan::load(file);
+  if (!fs::is_directory(plan.folder)) fail("{}: planned in {}, which is not here", file, plan.folder);
+  fs::current_path(plan.folder);
+  return plan;
+}
+
+}  // namespace
+
+int run_planned_task(const TaskPlan& plan, const std::string& id, bool json) {
+  const PlannedTask& task = plan.task(id);
+  std::optional<DedupReport> report;  // what the last task is about to put into the manifest
+  if (task.stage == "finish" && !task_done(plan, task)) report = settled_report(plan);
+  const std::optional<TaskCounters> counters = run_task(plan, id);
+  if (json) {
+    Json j = Json::object();
+    j.set("task", id), j.set("ran", counters.has_value());
+    TaskCounters c = counters.value_or(TaskCounters());
+    j.set("counters", write_value(c));
+    fmt::print("{}\n", j.dump());
+  }
+  return report ? report_dedup(*report, plan.inputs(), plan.out, json) : 0;
+}
+
+int corpus_plan(Words args) {
+  std::string recipe, file;
+  BuildTarget target{.setting = "--out"};
+  int64_t tasks = 8;
+  Args a("corpus plan", "divide a build into tasks that one or many machines can run");
+  a.positional("RECIPE.toml", recipe)
+      .settings(target, {{"out"}})
+      .flag("--tasks N", tasks, "number of tasks per stage, about as many as processes that will run")
+      .flag("--plan FILE", file, "where to write the plan [DIR.plan.json]")
+      .note(
+          "The plan is a JSON file: stages, and for every task its inputs, outputs, command line, and the stages "
+          "that\n"
+          "it waits for. quern corpus run runs it, here or with Slurm; the output is that of quern corpus build.\n"
+          "Inputs and the output folder must be on a file system that all machines have.");
+  if (!a.parse(args)) return 0;
+  if (target.out.empty()) throw UsageError("quern corpus plan: --out is missing: expected a folder");
+  if (tasks < 1) throw UsageError(fmt::format("quern corpus plan: --tasks {}: expected 1 or more", tasks));
+  if (file.empty()) file = (fs::path(target.out) / "").parent_path().string() + ".plan.json";
+  const TaskPlan plan = plan_tasks(
+      CorpusRecipe::load(recipe),
+      {.out = target.out, .tasks = static_cast<uint64_t>(tasks), .file = file, .tool = tool("quern corpus plan")});
+  plan.save(file);
+  fmt::print("{}: {} tasks in {} stages, {} files in {} shards\n", file, plan.tasks.size(), plan.stages.size(),
+             plan.files.size(), plan.shards.size());
+  return 0;
+}
+
+int corpus_task(Words args) {
+  std::string file, id;
+  bool json = false, quiet = false;
+  Args a("corpus task", "run one task of a plan");
+  a.positional("PLAN", file).positional("ID", id).json(json, "what the task counted");
+  a.flag("--quiet", quiet, "print errors only")
+      .note(
+          "A task that is done is not done again; one that was killed begins anew. Its result appears whole or not "
+          "at "
+          "all.");
+  if (!a.parse(args)) return 0;
+  const TaskPlan plan = load_plan(fs::absolute(file).string());
+  const bool done = task_done(plan, plan.task(id));
+  // Inputs that are lost are told, and what follows in the plan goes on all the same.
+  static_cast<void>(run_planned_task(plan, id, json));
+  if (!quiet && !json) fmt::print(stderr, "{}: {}\n", id, done ? "was done before" : "done");
+  return 0;
+}
+
+int corpus_run(Words args) {
+  std::string file, runner = "local";
+  int64_t jobs = thread_count();
+  std::vector<std::string> extra;
+  Args a("corpus run", "run a plan: all its tasks, here or as job arrays of Slurm");
+  a.positional("PLAN", file)
+      .flag("--runner NAME", runner, "what runs the tasks: local, or slurm (sbatch)")
+      .flag("-j,--jobs N", jobs, "local: number of tasks at a time")
+      .flag("--sbatch WORD", extra, "slurm: one more word for sbatch, such as --partition=long; repeatable")
+      .note("Started again, a plan goes on with the tasks that are not done.");
+  if (!a.parse(args)) return 0;
+  if (runner != "local" && runner != "slurm")
+    throw UsageError(fmt::format("quern corpus run: --runner '{}': expected local or slurm", runner));
+  if (jobs < 1) throw UsageError(fmt::format("quern corpus run: --jobs {}: expected 1 or more", jobs));
+  if (runner == "local" && !extra.empty()) throw UsageError("quern corpus run: --sbatch is for --runner slurm");
+  const fs::path plan_file = fs::absolute(file);
+  const TaskPlan plan = load_plan(plan_file.string());
+  return runner == "slurm" ? submit_to_slurm(plan, plan_file, extra) : run_tasks_here(plan, plan_file, jobs);
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,23 @@
+// What runs the tasks of a corpus plan: processes of this machine, or job arrays of Slurm.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "quern/corpus/tasks/task_plan.h"
+
+namespace quern::cli {
+
+// One task in this process; the last one says what was removed and what could not be read. Returns the exit status.
+[[nodiscard]] int run_planned_task(const corpus::TaskPlan& plan, const std::string& id, bool json);
+
+// All tasks that are not done, `jobs` at a time, each in a process of its own with its share of the threads. One that is
+// killed is started again, up to three times. Returns the exit status.
+[[nodiscard]] int run_tasks_here(const corpus::TaskPlan& plan, const std::filesystem::path& file, int64_t jobs);
+
+// Writes a job script per stage beside the plan and submits them with sbatch, as arrays that wait for each other. `extra`:
+// further words for sbatch.
+[[nodiscard]] int submit_to_slurm(const corpus::TaskPlan& plan, const std::filesystem::path& file,
+                                  const std::vector<std::string>& extra);
+
+}  // namespace quern::cli

@@ -1,0 +1,97 @@
+// A corpus build divided into tasks that know of each other by files alone, so that anything that starts processes can
+// run them: one machine, Slurm, Ray. A stage is some tasks of one kind; a task begins when all tasks of the stages that
+// it waits for are done. N shards are ranges of the input files; N partitions are ranges of keys.
+//
+//   sketch N    a shard: filters, signatures; records, sets, keys of exact copies and of bands, each cut by partition
+//   exact N     a partition: exact copies
+//   merge N     a partition of all bands: candidate pairs
+//   join 1      pairs of all partitions, each once; connected components, divided among the next
+//   cluster N   some components: similarities, documents to keep
+//   settle 1    what becomes of every document; clusters.jsonl.zst; counts
+//   write N     a shard: lines of its kept documents, compressed
+//   parts N     some of the output files
+//   finish 1    files to their names, report, manifest
+//   later 1     mixture and tokens, where the recipe has them
+//
+// Bytes that a task of N reads, and the tables that it holds, are an N-th of what one would have; join and settle hold 12
+// bytes per document of a candidate pair and per removed document. The output has the bytes that one process gives.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "quern/corpus/stages/recipe.h"
+
+namespace quern::corpus {
+
+struct PlannedFile {
+  std::string path, form;
+  uint64_t source = 0, bytes = 0;
+  int64_t modified = 0;
+  template <class V>
+  void visit(V& v) {
+    v("path", path), v("form", form), v("source", source), v("bytes", bytes), v("modified", modified);
+  }
+};
+struct PlannedStage {
+  std::string name;
+  uint64_t tasks = 1;
+  std::vector<std::string> after;  // stages
+  template <class V>
+  void visit(V& v) {
+    v("name", name), v("tasks", tasks), v("after", after);
+  }
+};
+struct PlannedTask {
+  std::string id, stage;                     // STAGE-NUMBER
+  std::vector<std::string> command, after;   // after: stages
+  std::vector<std::string> inputs, outputs;  // files and folders
+  template <class V>
+  void visit(V& v) {
+    v("id", id), v("stage", stage), v("after", after), v("command", command), v("inputs", inputs);
+    v("outputs", outputs);
+  }
+};
+
+struct TaskPlan {
+  std::string kind, out, folder, identity, models;  // folder: relative paths of models start there
+  Json tool;                                        // name and version of the program that planned, for the manifest
+  uint64_t block_bytes = 0;
+  std::vector<std::string> sources;
+  std::vector<PlannedFile> files;
+  std::vector<uint64_t> shards;  // the first file of each
+  std::vector<PlannedStage> stages;
+  std::vector<PlannedTask> tasks;
+  CorpusRecipe recipe;
+  template <class V>
+  void visit(V& v) {
+    v("kind", kind), v("out", out), v("folder", folder), v("identity", identity), v("models", models);
+    v("tool", tool);
+    v("block_bytes", block_bytes), v("sources", sources), v("files", files), v("shards", shards);
+    v("stages", stages), v("tasks", tasks), v("recipe", recipe);
+  }
+
+  static TaskPlan load(const std::filesystem::path& file);
+  void save(const std::filesystem::path& file) const;
+  DedupConfig config() const;
+  Inputs inputs() const;
+  std::filesystem::path work() const;  // where results of tasks lie: OUT/unfinished/tasks
+  const PlannedTask& task(const std::string& id) const;
+  const PlannedStage& stage(const std::string& name) const;
+  bool has_stage(const std::string& name) const;
+};
+
+struct PlanSettings {
+  std::string out;
+  uint64_t tasks = 1;
+  std::filesystem::path file;                // where the plan is to lie, for the commands in it
+  uint64_t block_bytes = uint64_t{4} << 20;  // as DedupConfig's
+  Json tool = {};                            // as TaskPlan's
+};
+// Throws Error for what cannot be built. Prepares `out`, where a plan of the same recipe, inputs and number of tasks goes
+// on with the results that lie there, and another's are removed. There may be fewer shards than tasks asked for: a shard
+// has one file at least, and as many bytes as a block.
+TaskPlan plan_tasks(const CorpusRecipe& recipe, const PlanSettings& settings);
+
+}  // namespace quern::corpus

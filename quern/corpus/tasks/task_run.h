@@ -1,0 +1,17 @@
+// Runs one task of a plan. A task that is done is not done again, and one that was killed begins anew: its result is a
+// folder that gets its name when it is complete. Two processes may run the same task; the first to end is heard.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "quern/corpus/tasks/task_work.h"
+
+namespace quern::corpus {
+
+// What the settled tasks counted, while their results are there.
+DedupReport settled_report(const TaskPlan& plan);
+bool task_done(const TaskPlan& plan, const PlannedTask& task);
+// Throws Error when a task that it waits for is not done, or when OUT is no longer this plan's. Null: it was done before.
+std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id);
+
+}  // namespace quern::corpus

@@ -1,0 +1,56 @@
+#include "quern/corpus/tasks/task_work.h"
+
+#include "quern/base/error.h"
+#include "quern/base/mmap.h"
+
+namespace quern::corpus {
+
+namespace fs = std::filesystem;
+
+fs::path TaskWork::of(const std::string& stage, uint64_t task) const {
+  return plan.work() / fmt::format("{}-{}", stage, task);
+}
+
+void TaskWork::save(const Json& result) const { write_file(folder / "result.json", result.dump()); }
+
+Inputs TaskWork::shard() const {
+  Inputs in = plan.inputs();
+  const uint64_t end = index + 1 < plan.shards.size() ? plan.shards[index + 1] : plan.files.size();
+  for (uint64_t f = first_file(); f < end; ++f) {
+    const PlannedFile& file = plan.files[f];
+    if (!fs::exists(file.path) || fs::file_size(file.path) != file.bytes ||
+        fs::last_write_time(file.path).time_since_epoch().count() != file.modified)
+      fail("{} is not there as it was planned: plan again", file.path);
+  }
+  if (config.models_text() != plan.models) fail("a model of a filter is not as it was planned: plan again");
+  in.files = {in.files.begin() + static_cast<std::ptrdiff_t>(first_file()),
+              in.files.begin() + static_cast<std::ptrdiff_t>(end)};
+  return in;
+}
+
+DedupConfig TaskWork::without_filters() const {
+  DedupConfig c = config;
+  c.filters = {"none"}, c.lists.clear();
+  return c;
+}
+
+std::vector<uint32_t> TaskWork::firsts() const {
+  std::vector<uint32_t> first = {0};
+  uint64_t next = 0;
+  for (uint64_t t = 0; t < tasks("sketch"); ++t) {
+    next += result<SketchResult>("sketch", t).at.position.next;
+    if (next > UINT32_MAX) fail("more than 2^32 records in one run: split the inputs");
+    first.push_back(static_cast<uint32_t>(next));
+  }
+  return first;
+}
+
+Segments TaskWork::segments(const std::vector<uint32_t>& firsts) const {
+  want_open_files(64 + 8 * plan.shards.size());
+  Segments all;
+  for (uint64_t t = 0; t < plan.shards.size(); ++t) all.add(Segment::look(of("sketch", t), 0), firsts[t]);
+  all.arrange();
+  return all;
+}
+
+}  // namespace quern::corpus

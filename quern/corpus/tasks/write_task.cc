@@ -1,0 +1,81 @@
+// Lines of the kept documents: a shard of the inputs as compressed frames, and then frames of all shards as output files.
+// Which frames a file holds follows from their sizes alone, so that every task knows it.
+#include <algorithm>
+
+#include "quern/base/error.h"
+#include "quern/comm/communicator.h"
+#include "quern/corpus/run/shards.h"
+#include "quern/corpus/tasks/task_results.h"
+
+namespace quern::corpus {
+
+void write_task(TaskWork& w) {
+  const Inputs in = w.shard();
+  const std::vector<uint32_t> firsts = w.firsts();
+  DedupJob job(in, w.config, w.folder, Ranks(), w.progress);
+  job.index.files = w.first_file(), job.index.documents = firsts[w.index];
+  DedupDecisions decisions;
+  decisions.first = firsts[w.index];
+  decisions.statuses = read_records<uint8_t>(w.of("settle", 0) / fmt::format("statuses-{}", w.index));
+  WritePosition at;
+  at.report.samples = w.result<DedupReport>("settle", 0).samples;
+  FrameFiles files{SpillFile::named(w.folder / "frames", 0), SpillFile::named(w.folder / "frame-table", 0)};
+  write_blocks(job, decisions, {.put = [&](const WrittenFrame& f) { files.put(f); }}, at);
+  files.frames.flush(), files.table.flush();
+  w.holds(decisions.statuses.size());
+  w.counters.read_bytes += in.bytes();
+  w.save_result(WriteResult{at.written, at.report.own_members, at.report.input_hashes, at.report.samples});
+}
+
+namespace {
+
+struct PlacedFrame {
+  uint64_t shard, at, packed, unpacked;
+};
+
+// Frames by the output file that they belong to, as ShardWriter would fill them one after the other.
+std::vector<std::vector<PlacedFrame>> files_of_frames(const TaskWork& w) {
+  std::vector<std::vector<PlacedFrame>> files;
+  uint64_t filled = 0;
+  for (uint64_t t = 0; t < w.plan.shards.size(); ++t) {
+    uint64_t at = 0;
+    for (const FrameRecord& f : read_records<FrameRecord>(w.of("write", t) / "frame-table")) {
+      if (f.packed == 0) continue;
+      if (files.empty() || filled + f.unpacked > w.config.shard_bytes) files.emplace_back(), filled = 0;
+      files.back().push_back({t, at, f.packed, f.unpacked});
+      filled += f.unpacked, at += f.packed;
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+void parts_task(TaskWork& w) {
+  const std::vector<std::vector<PlacedFrame>> files = files_of_frames(w);
+  uint64_t frames = 0;
+  for (const auto& f : files) frames += f.size();
+  w.holds(frames * sizeof(PlacedFrame));
+  const comm::Range own = comm::even_range(static_cast<int64_t>(files.size()), static_cast<int>(w.tasks("parts")),
+                                           static_cast<int>(w.index));
+  PartsResult result;
+  if (own.begin < own.end || (files.empty() && w.index == 0)) {
+    const auto first = static_cast<uint64_t>(own.begin);
+    ShardWriter shards(w.folder, "part", w.config.level, w.config.shard_bytes, {.begun = first});
+    std::string frame;
+    for (int64_t k = own.begin; k < own.end; ++k)
+      for (const PlacedFrame& f : files[static_cast<size_t>(k)]) {
+        frame.resize(f.packed);
+        SpillFile::existing(w.of("write", f.shard) / "frames").read(f.at, frame.data(), frame.size());
+        shards.write_frame(frame, f.unpacked);
+      }
+    shards.close();
+    result.bytes = shards.bytes_out();
+    for (size_t i = first; i < shards.names().size(); ++i)
+      result.files.emplace_back(shards.names()[i], file_hash(w.folder / shards.names()[i]));
+  }
+  w.counters.read_bytes += result.bytes;  // their hashes
+  w.save_result(result);
+}
+
+}  // namespace quern::corpus

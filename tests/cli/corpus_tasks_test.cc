@@ -1,0 +1,175 @@
+// quern corpus plan | task | run: the bytes of quern corpus build, with processes killed at any moment, and what is
+// submitted to Slurm, by an sbatch that runs it at once.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Stands for Slurm's: checks what it is given, remembers jobs, and runs the tasks of an array one after the other.
+constexpr const char* kSbatch = R"(#!/bin/sh
+set -eu
+here=$(dirname "$0")
+[ "$1" = --parsable ] || { echo "no --parsable" >&2; exit 1; }
+array= partition= script=
+for word in "$@"; do
+  case "$word" in
+    --array=0-*) array=${word#--array=0-} ;;
+    --partition=*) partition=${word#--partition=} ;;
+    --dependency=afterok:*)
+      for job in $(echo "${word#--dependency=afterok:}" | tr : ' '); do
+        [ -e "$here/job-$job" ] || { echo "no job $job" >&2; exit 1; }
+      done ;;
+    --parsable | --kill-on-invalid-dep=yes) ;;
+    --*) echo "unknown: $word" >&2; exit 1 ;;
+    *) script=$word ;;
+  esac
+done
+[ "$partition" = long ] && head -1 "$script" | grep -q '^#!/bin/sh' && grep -q '^#SBATCH --requeue' "$script"
+number=$(($(ls "$here" | grep -c '^job-' || true) + 1))
+i=0
+while [ "$i" -le "$array" ]; do
+  SLURM_ARRAY_TASK_ID=$i sh "$script" >> "$here/log" 2>&1
+  i=$((i + 1))
+done
+: > "$here/job-$number"
+echo "$number;cluster"
+)";
+
+class CliCorpusTasks : public ::testing::Test {
+ protected:
+  // Three files of more than a block each, with exact and near-duplicates in and across them.
+  CliCorpusTasks() : dir_(folder_ / "") {
+    std::mt19937 random(7);
+    for (const char* file : {"a", "b", "c"}) {
+      std::string lines;
+      while (lines.size() < (size_t{17} << 18)) {
+        const unsigned page = random() % 6000;
+        std::string text;
+        for (unsigned w = 0; w < 150; ++w) text += word((page * 7919 + w * w * (page + 3)) % 9973);
+        if (random() % 2) text += "tail " + word(random() % 5);
+        lines += fmt::format("{{\"text\":\"{}\"}}\n", text);
+      }
+      write_file(dir_ + "/" + file + ".jsonl", lines);
+    }
+    write_file(dir_ + "/r.toml",
+               "[[source]]\nname = \"first\"\npaths = [\"a.jsonl\"]\nshare = 1\n[[source]]\nname = \"second\"\n"
+               "paths = [\"b.jsonl\", \"c.jsonl\"]\nshare = 2\n[write]\nshard_mb = 1\n[mix]\nmegabytes = 0.2\n"
+               "[tokenize]\ntokenizer = \"" QUERN_SOURCE_DIR "/models/zaya-nano\"\n");
+  }
+  static std::string word(unsigned n) {
+    std::string w;
+    for (int i = 0; i < 4; ++i, n /= 13) w += "bcdfgklmnprst"[n % 13], w += "aeiou"[n % 5];
+    return w + " ";
+  }
+  Ran run(const std::string& words) const { return shell(fmt::format("cd {} && quern corpus {}", dir_, words)); }
+  // What a build gives, without what says how.
+  std::map<std::string, std::string> bytes(const std::string& out) const {
+    std::map<std::string, std::string> all;
+    for (const auto& e : fs::recursive_directory_iterator(dir_ + "/" + out)) {
+      const std::string name = e.path().lexically_relative(dir_ + "/" + out).string();
+      if (e.is_regular_file() && !name.ends_with(".json") && !name.ends_with(".html"))
+        all[name] = read_file(e.path());
+    }
+    return all;
+  }
+  ScratchFolder folder_;
+  const std::string dir_;
+};
+
+TEST_F(CliCorpusTasks, ThePlanGivesTheBytesOfTheBuild) {
+  ASSERT_EQ(run("build r.toml --out whole").code, 0);
+  const auto expected = bytes("whole");
+  ASSERT_GT(expected.size(), 5u);
+  ASSERT_TRUE(expected.contains("tokens.bin"));
+  Ran r = run("plan r.toml --out here --tasks 3");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("here.plan.json: 22 tasks in 10 stages, 3 files in 3 shards"), std::string::npos) << r.out;
+  r = run("run here.plan.json -j 2");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("exact duplicates and"), std::string::npos) << r.out;
+  EXPECT_EQ(bytes("here"), expected);
+  EXPECT_FALSE(fs::exists(dir_ + "/here/unfinished"));
+  r = run("run here.plan.json");  // again: nothing is to do
+  EXPECT_EQ(r.code, 0) << r.err;
+
+  // Slurm.
+  ASSERT_EQ(run("plan r.toml --out slurm --tasks 2").code, 0);
+  fs::create_directories(dir_ + "/bin");
+  write_file(dir_ + "/bin/sbatch", kSbatch);
+  fs::permissions(dir_ + "/bin/sbatch", fs::perms::owner_all);
+  r =
+      shell(fmt::format("cd {0} && PATH={0}/bin:$PATH quern corpus run slurm.plan.json --runner slurm --sbatch "
+                        "--partition=long",
+                        dir_));
+  EXPECT_EQ(r.code, 0) << r.err << read_file(dir_ + "/bin/log");
+  EXPECT_NE(r.out.find("cluster  2 tasks, job 5"), std::string::npos) << r.out;
+  EXPECT_EQ(bytes("slurm"), expected);
+  r = run("run slurm.plan.json --runner cloud");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("expected local or slurm"), std::string::npos) << r.err;
+}
+
+TEST_F(CliCorpusTasks, KilledAnywhereTheBytesAreTheSame) {
+  ASSERT_EQ(run("build r.toml --out whole").code, 0);
+  const auto expected = bytes("whole");
+  ASSERT_EQ(run("plan r.toml --out out --tasks 3").code, 0);
+  std::mt19937 random(3);
+  int killed = 0;
+  const Json plan = Json::read(dir_ + "/out.plan.json");
+  for (const Json& t : plan.at("tasks").as_array()) {
+    const std::string task = fmt::format("corpus task {}/out.plan.json {}", dir_, t.at("id").as_string());
+    for (int k = 0; k < 2; ++k)
+      killed += shell_killed_after(0.02 + 0.001 * static_cast<double>(random() % 200), "quern " + task).code == 137;
+    const Ran r = shell("quern " + task);
+    ASSERT_EQ(r.code, 0) << r.err;
+  }
+  EXPECT_GT(killed, 5);
+  EXPECT_EQ(bytes("out"), expected);
+  EXPECT_FALSE(fs::exists(dir_ + "/out/unfinished"));
+  // The runner itself, with all that it started.
+  ASSERT_EQ(run("plan r.toml --out again --tasks 3").code, 0);
+  for (int k = 0; k < 8; ++k)
+    shell_killed_after(0.1 + 0.001 * static_cast<double>(random() % 500),
+                       fmt::format("quern corpus run {}/again.plan.json -j 2", dir_));
+  const Ran r = run("run again.plan.json -j 2");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(bytes("again"), expected);
+}
+
+TEST_F(CliCorpusTasks, SaysWhatIsWrong) {
+  Ran r = run("plan r.toml");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("--out is missing"), std::string::npos) << r.err;
+  write_file(dir_ + "/none.jsonl", "{\"no\":1}\n");
+  write_file(dir_ + "/lost.toml", "[[source]]\nname = \"a\"\npaths = [\"a.jsonl\", \"none.jsonl\"]\n");
+  ASSERT_EQ(run("plan lost.toml --out lost --tasks 2").code, 0);
+  r = run("task lost.plan.json write-0");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("write-0 waits for settle-0: run it first"), std::string::npos) << r.err;
+  r = run("task lost.plan.json sketch-0 --json");
+  EXPECT_EQ(Json::parse(r.out).at("ran").as_bool(), true) << r.err;
+  r = run("run lost.plan.json");  // what a build says of an input without documents
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("no document could be read from"), std::string::npos) << r.err;
+  EXPECT_TRUE(fs::exists(dir_ + "/lost/manifest.json"));
+  ASSERT_EQ(run("plan r.toml --out changed").code, 0);
+  write_file(dir_ + "/a.jsonl", "{\"text\":\"another\"}\n");
+  r = run("run changed.plan.json");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("a.jsonl is not there as it was planned: plan again"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern
