@@ -57,7 +57,8 @@ int run_dedup(const DedupTask& task, bool json, const RanksFlag& ranks) {
     return corpus::run_dedup(watched, all);
   });
   if (!done) return 0;
-  const int status = report_dedup(done->report, task.inputs, task.out.string(), json);
+  const int status =
+      report_dedup(done->report, task.inputs, task.out.string(), json ? ReportForm::json : ReportForm::text);
   if (json) fmt::print("{}\n", done->manifest.dump());
   return status;
 }
@@ -178,7 +179,8 @@ int corpus_build(Words args) {
     return dedup_corpus(plan, all, tool("quern corpus build"), progress);
   });
   if (!done) return 0;  // not the first rank
-  const int status = done->ran ? report_dedup(done->report, plan.inputs, out, json) : 0;
+  const int status =
+      done->ran ? report_dedup(done->report, plan.inputs, out, json ? ReportForm::json : ReportForm::text) : 0;
   if (plan.later) run_later_stages(recipe, *plan.later, out, json, done->manifest);
   if (json) fmt::print("{}\n", done->manifest.dump());
   return status;

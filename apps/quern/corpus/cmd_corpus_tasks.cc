@@ -27,19 +27,19 @@ TaskPlan load_plan(const std::string& file) {
 
 }  // namespace
 
-int run_planned_task(const TaskPlan& plan, const std::string& id, bool json) {
+int run_planned_task(const TaskPlan& plan, const std::string& id, ReportForm form) {
   const PlannedTask& task = plan.task(id);
   std::optional<DedupReport> report;  // what the last task is about to put into the manifest
   if (task.stage == "finish" && !task_done(plan, task)) report = settled_report(plan);
   const std::optional<TaskCounters> counters = run_task(plan, id);
-  if (json) {
+  if (form == ReportForm::json) {
     Json j = Json::object();
     j.set("task", id), j.set("ran", counters.has_value());
     TaskCounters c = counters.value_or(TaskCounters());
     j.set("counters", write_value(c));
     fmt::print("{}\n", j.dump());
   }
-  return report ? report_dedup(*report, plan.inputs(), plan.out, json) : 0;
+  return report ? report_dedup(*report, plan.inputs(), plan.out, form) : 0;
 }
 
 int corpus_plan(Words args) {
@@ -71,20 +71,16 @@ int corpus_plan(Words args) {
 
 int corpus_task(Words args) {
   std::string file, id;
-  bool json = false, quiet = false;
+  bool json = false;
   Args a("corpus task", "run one task of a plan");
   a.positional("PLAN", file).positional("ID", id).json(json, "what the task counted");
-  a.flag("--quiet", quiet, "print errors only")
-      .note(
-          "A task that is done is not done again; one that was killed begins anew. Its result appears whole or not "
-          "at "
-          "all.");
+  a.note(
+      "A task that is done is not done again; one that was killed begins anew. Its result appears whole or not at "
+      "all.");
   if (!a.parse(args)) return 0;
   const TaskPlan plan = load_plan(fs::absolute(file).string());
-  const bool done = task_done(plan, plan.task(id));
-  // Inputs that are lost are told, and what follows in the plan goes on all the same.
-  static_cast<void>(run_planned_task(plan, id, json));
-  if (!quiet && !json) fmt::print(stderr, "{}: {}\n", id, done ? "was done before" : "done");
+  // Inputs that are lost are named, and what follows in the plan is done all the same.
+  static_cast<void>(run_planned_task(plan, id, json ? ReportForm::json : ReportForm::text));
   return 0;
 }
 
@@ -97,7 +93,7 @@ int corpus_run(Words args) {
       .flag("--runner NAME", runner, "what runs the tasks: local, or slurm (sbatch)")
       .flag("-j,--jobs N", jobs, "local: number of tasks at a time")
       .flag("--sbatch WORD", extra, "slurm: one more word for sbatch, such as --partition=long; repeatable")
-      .note("Started again, a plan goes on with the tasks that are not done.");
+      .note("Started again, a plan resumes with the tasks that are not done.");
   if (!a.parse(args)) return 0;
   if (runner != "local" && runner != "slurm")
     throw UsageError(fmt::format("quern corpus run: --runner '{}': expected local or slurm", runner));

@@ -235,7 +235,7 @@ Json tool(const char* verb) {
   return j;
 }
 
-int report_dedup(const corpus::DedupReport& r, const corpus::Inputs& in, const std::string& out, bool json) {
+int report_dedup(const corpus::DedupReport& r, const corpus::Inputs& in, const std::string& out, ReportForm form) {
   report_resuming(out, {r.resumed, r.discarded});
   warn_about_idle(r.idle_rules);
   const int status = warn_about(r.read, r.damaged, in);
@@ -245,7 +245,7 @@ int report_dedup(const corpus::DedupReport& r, const corpus::Inputs& in, const s
                "--source-field "
                "and --cluster-field, or `source_field` and `cluster_field` in [dedup], name others\n",
                r.own_members);
-  if (!json)
+  if (form == ReportForm::text)
     fmt::print(
         "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
         "of {}\n",

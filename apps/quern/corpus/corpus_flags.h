@@ -81,9 +81,10 @@ void report_resuming(const std::string& out, const corpus::ResumeInfo& w);
 
 Json tool(const char* verb);  // the program's name and version, for a manifest
 
-// What a deduplication came to, on stdout unless that has JSON, and warnings. The exit status.
+enum class ReportForm { text, json };
+// What a deduplication came to, as text on stdout unless that has JSON, and warnings. The exit status.
 [[nodiscard]] int report_dedup(const corpus::DedupReport& r, const corpus::Inputs& in, const std::string& out,
-                               bool json);
+                               ReportForm form);
 
 // Says on stderr which rules do nothing for want of a list.
 void warn_about_idle(const std::vector<std::string>& rules);

@@ -1,3 +1,4 @@
+// Tasks of a plan as child processes, stage after stage.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -59,10 +60,10 @@ class LocalTasks {
       const auto [task, starts] = *at;
       if (!ready(*task)) break;  // stages follow each other
       const int threads = std::max(1, thread_count() / static_cast<int>(jobs_));
-      running_.push_back({task, starts + 1,
-                          std::make_unique<train::ChildProcess>(
-                              std::vector<std::string>{"/proc/self/exe", "--threads", std::to_string(threads),
-                                                       "corpus", "task", "--quiet", file_.string(), task->id})});
+      running_.push_back(
+          {task, starts + 1,
+           std::make_unique<train::ChildProcess>(std::vector<std::string>{
+               "/proc/self/exe", "--threads", std::to_string(threads), "corpus", "task", file_.string(), task->id})});
       at = waiting_.erase(at);
     }
   }
@@ -88,8 +89,7 @@ class LocalTasks {
       waiting_.emplace_front(r.task, r.starts);
     } else {
       failed_ = true;
-      fmt::print(stderr,
-                 "error: {} failed: mend what it says, and start the plan again: tasks that are done stay done\n",
+      fmt::print(stderr, "error: {} failed: fix what it says and run the plan again: tasks that are done stay done\n",
                  r.task->id);
     }
   }
@@ -113,7 +113,8 @@ int run_tasks_here(const TaskPlan& plan, const std::filesystem::path& file, int6
   if (!LocalTasks(first, file, jobs).run()) return 1;
   int status = 0;
   for (const PlannedTask& t : plan.tasks)
-    if (t.stage == "finish" || t.stage == "later") status = std::max(status, run_planned_task(plan, t.id, false));
+    if (t.stage == "finish" || t.stage == "later")
+      status = std::max(status, run_planned_task(plan, t.id, ReportForm::text));
   return status;
 }
 

@@ -1,3 +1,4 @@
+// A plan as job arrays: a script per stage, whose tasks are told apart by SLURM_ARRAY_TASK_ID.
 #include <cctype>
 #include <cstdio>
 #include <filesystem>

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "apps/quern/corpus/corpus_flags.h"
 #include "quern/corpus/tasks/task_plan.h"
 
 namespace quern::cli {
 
 // One task in this process; the last one says what was removed and what could not be read. Returns the exit status.
-[[nodiscard]] int run_planned_task(const corpus::TaskPlan& plan, const std::string& id, bool json);
+[[nodiscard]] int run_planned_task(const corpus::TaskPlan& plan, const std::string& id, ReportForm form);
 
 // All tasks that are not done, `jobs` at a time, each in a process of its own with its share of the threads. One that is
 // killed is started again, up to three times. Returns the exit status.

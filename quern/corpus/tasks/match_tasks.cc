@@ -81,18 +81,18 @@ void merge_task(TaskWork& w) {
   PairBuckets pairs(w.folder, w.tasks("merge"), documents);
   SpillFile groups = SpillFile::named(w.folder / "groups", 0);
   MergeResult result;
-  uint64_t most_pairs = 0;
+  uint64_t max_pair_bytes = 0;
   each_band_candidates(
       bands, w.config.memory, [&](uint32_t d) { return removed[d]; }, 0,
       [&](Candidates&& c) {
         result.meetings += c.meetings;
-        most_pairs = std::max<uint64_t>(most_pairs, c.pairs.size() * sizeof(CandidatePair));
+        max_pair_bytes = std::max<uint64_t>(max_pair_bytes, c.pairs.size() * sizeof(CandidatePair));
         pairs.add(c.pairs);
         for (const std::vector<uint32_t>& g : c.groups) append_group(g, groups);
       });
   groups.flush();
   const auto threads = static_cast<uint64_t>(thread_count());
-  w.holds(documents / 8 + threads * (std::min(largest, w.config.memory / threads) + most_pairs));
+  w.holds(documents / 8 + threads * (std::min(largest, w.config.memory / threads) + max_pair_bytes));
   w.holds(documents / 8 + pairs.write(w.folder / "pairs"));
   w.save_result(result);
 }
