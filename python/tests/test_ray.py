@@ -48,10 +48,10 @@ class Ray(unittest.TestCase):
             words = [sys.executable, str(DRIVER), "shared.plan.json", "--command", program()]
             done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("15 tasks done, 15 of them now", done.stdout)
+            self.assertIn("16 tasks done, 16 of them now", done.stdout)
             self.assertEqual(rows(f"{folder}/shared"), rows(f"{folder}/whole"))
             again = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
-            self.assertIn("15 tasks done, 0 of them now", again.stdout, again.stderr)
+            self.assertIn("16 tasks done, 0 of them now", again.stdout, again.stderr)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ TEST_F(CliCorpusTasks, ThePlanGivesTheBytesOfTheBuild) {
   ASSERT_TRUE(expected.contains("tokens.bin"));
   Ran r = run("plan r.toml --out here --tasks 3");
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_NE(r.out.find("here.plan.json: 22 tasks in 10 stages, 3 files in 3 shards"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("here.plan.json: 24 tasks in 10 stages, 3 files in 3 shards"), std::string::npos) << r.out;
   r = run("run here.plan.json -j 2");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("exact duplicates and"), std::string::npos) << r.out;

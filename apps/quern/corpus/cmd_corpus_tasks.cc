@@ -29,9 +29,8 @@ TaskPlan load_plan(const std::string& file) {
 
 int run_planned_task(const TaskPlan& plan, const std::string& id, ReportForm form) {
   const PlannedTask& task = plan.task(id);
-  std::optional<DedupReport> report;  // what the last task is about to put into the manifest
-  if (task.stage == "finish" && !task_done(plan, task)) report = settled_report(plan);
-  const std::optional<TaskCounters> counters = run_task(plan, id);
+  DedupReport report;
+  const std::optional<TaskCounters> counters = run_task(plan, id, &report);
   if (form == ReportForm::json) {
     Json j = Json::object();
     j.set("task", id), j.set("ran", counters.has_value());
@@ -39,7 +38,7 @@ int run_planned_task(const TaskPlan& plan, const std::string& id, ReportForm for
     j.set("counters", write_value(c));
     fmt::print("{}\n", j.dump());
   }
-  return report ? report_dedup(*report, plan.inputs(), plan.out, form) : 0;
+  return task.stage == "finish" && counters ? report_dedup(report, plan.inputs(), plan.out, form) : 0;
 }
 
 int corpus_plan(Words args) {

@@ -58,6 +58,7 @@ struct PairSteps {
 };
 std::vector<double> pair_similarities(const std::vector<CandidatePair>& pairs, const CandidateSets& sets);
 
+constexpr size_t kSampleClusters = 12;
 // clusters.jsonl.zst, cluster sizes and sample clusters of (survivor, document), ascending. exact(d): as a copy of the
 // document that stands for it.
 void write_cluster_files(const DedupJob& job, const Segments& segments,

@@ -9,7 +9,7 @@
 namespace quern::corpus {
 namespace {
 
-constexpr size_t kSampleClusters = 12, kSampleRemoved = 3;
+constexpr size_t kSampleRemoved = 3;
 
 // What was decided, to be written: (survivor, document), ascending, and which documents went as exact copies.
 struct Clusters {

@@ -2,59 +2,24 @@
 // as their size and their documents.
 #pragma once
 #include <cstdint>
-#include <queue>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "quern/corpus/dedup/candidates.h"
+#include "quern/corpus/tasks/record_streams.h"
 
 namespace quern::corpus {
 
-// The pairs of a file, a buffer at a time.
-class PairReader {
- public:
-  explicit PairReader(const SpillFile& file) : file_(&file) {}
-  bool next(CandidatePair& pair) {
-    if (at_ == buffer_.size()) {
-      const uint64_t left = file_->size() / sizeof(CandidatePair) - read_;
-      buffer_.resize(std::min<uint64_t>(left, kBuffer));
-      if (buffer_.empty()) return false;
-      file_->read(read_ * sizeof(CandidatePair), buffer_.data(), buffer_.size() * sizeof(CandidatePair));
-      read_ += buffer_.size(), at_ = 0;
-    }
-    pair = buffer_[at_++];
-    return true;
-  }
-
- private:
-  static constexpr uint64_t kBuffer = 8192;
-  const SpillFile* file_;
-  uint64_t read_ = 0;
-  size_t at_ = 0;
-  std::vector<CandidatePair> buffer_;
-};
+using PairReader = RecordReader<CandidatePair>;
 
 // f(pair) for the pairs of all files, ascending, each once.
 template <class F>
-void merge_pairs(const std::vector<SpillFile>& from, F&& f) {
-  std::vector<PairReader> files(from.begin(), from.end());
-  using Head = std::pair<CandidatePair, size_t>;
-  const auto later = [](const Head& a, const Head& b) { return a > b; };
-  std::priority_queue<Head, std::vector<Head>, decltype(later)> heads(later);
-  const auto refill = [&](size_t i) {
-    CandidatePair pair{};
-    if (files[i].next(pair)) heads.push({pair, i});
-  };
-  for (size_t i = 0; i < files.size(); ++i) refill(i);
-  while (!heads.empty()) {
-    const CandidatePair pair = heads.top().first;
-    while (!heads.empty() && heads.top().first == pair) {
-      const size_t i = heads.top().second;
-      heads.pop();
-      refill(i);
-    }
-    f(pair);
-  }
+void merge_pairs(const std::vector<SpillFile>& files, F&& f) {
+  MergedRecords<CandidatePair, std::identity> pairs(files, {});
+  CandidatePair last{}, pair{};
+  for (bool first = true; pairs.next(pair); first = false, last = pair)
+    if (first || pair != last) f(pair);
 }
 
 inline void append_group(const std::vector<uint32_t>& group, SpillFile& to) {

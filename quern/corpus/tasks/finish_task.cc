@@ -1,10 +1,15 @@
 // The end of a plan: output files go to their names, then report and manifest. All of it may be cut off and done again:
 // a file that was moved is not moved twice, and the manifest comes last. Results of tasks go when it is there.
+#include <charconv>
+#include <set>
+
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/stages/corpus_build.h"
+#include "quern/corpus/tasks/removals.h"
 #include "quern/corpus/tasks/task_results.h"
 
 namespace quern::corpus {
@@ -12,41 +17,58 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void move_out(const TaskWork& w, const fs::path& from, const std::string& name, bool rows) {
+// To its name, where it was not moved before.
+void move_part(const TaskWork& w, const fs::path& from, const std::string& name) {
   const fs::path to = fs::path(w.plan.out) / name;
   if (!fs::exists(from) && fs::exists(to)) return;
-  list_file(fs::path(w.plan.out) / RunFolder::kName, {name, rows});
+  list_file(fs::path(w.plan.out) / RunFolder::kName, {name, true});
   fs::rename(from, to);
 }
 
-// The texts that the tasks found, each in its shard.
-void add_samples(std::vector<ClusterSample>& samples, const std::vector<ClusterSample>& found) {
-  const auto take = [](SampleDocument& to, const SampleDocument& from) {
-    if (!from.text.empty()) to.text = from.text;
-  };
-  for (size_t c = 0; c < samples.size() && c < found.size(); ++c) {
-    take(samples[c].survivor, found[c].survivor);
-    for (size_t i = 0; i < samples[c].removed.size(); ++i) take(samples[c].removed[i], found[c].removed[i]);
+// Lines of a file of clusters, which ascend by the id of the kept document.
+class ClusterLines {
+ public:
+  explicit ClusterLines(const fs::path& file) : in_(open_bytes(file)) {}
+  bool next() {
+    line_.clear();
+    while (true) {
+      const size_t end = buffer_.find('\n', at_);
+      line_.append(buffer_, at_, end == buffer_.npos ? buffer_.npos : end + 1 - at_);
+      at_ = end == buffer_.npos ? buffer_.size() : end + 1;
+      if (end != buffer_.npos) break;
+      buffer_.resize(size_t{1} << 16), at_ = 0;
+      buffer_.resize(in_->read(buffer_.data(), buffer_.size()));
+      if (buffer_.empty()) return false;
+    }
+    constexpr std::string_view kBegin = "{\"survivor\":";
+    std::from_chars(line_.data() + kBegin.size(), line_.data() + line_.size(), id_);
+    return true;
   }
-}
+  uint64_t id() const { return id_; }
+  const std::string& line() const { return line_; }
 
-DedupReport whole_report(const TaskWork& w) {
-  auto report = w.result<DedupReport>("settle", 0);
-  uint64_t written = 0;
-  for (uint64_t t = 0; t < w.tasks("write"); ++t) {
-    const auto one = w.result<WriteResult>("write", t);
-    written += one.written, report.own_members += one.own_members;
-    report.input_hashes.insert(report.input_hashes.end(), one.input_hashes.begin(), one.input_hashes.end());
-    add_samples(report.samples, one.samples);
+ private:
+  std::unique_ptr<ByteStream> in_;
+  std::string buffer_, line_;
+  size_t at_ = 0;
+  uint64_t id_ = 0;
+};
+
+// The lines of all tasks, as one process writes them.
+void join_clusters(const TaskWork& w, const fs::path& to) {
+  std::vector<ClusterLines> files;
+  std::set<std::pair<uint64_t, size_t>> heads;  // id, file
+  const auto read = [&](size_t file) {
+    if (files[file].next()) heads.emplace(files[file].id(), file);
+  };
+  for (uint64_t t = 0; t < w.tasks("settle"); ++t) files.emplace_back(w.of("settle", t) / to.filename()), read(t);
+  ZstdWriter out(to, w.config.level);
+  while (!heads.empty()) {
+    const size_t file = heads.extract(heads.begin()).value().second;
+    out.write(files[file].line());
+    read(file);
   }
-  for (uint64_t p = 0; p < w.tasks("parts"); ++p) {
-    const auto one = w.result<PartsResult>("parts", p);
-    report.bytes_out += one.bytes;
-    report.outputs.insert(report.outputs.end(), one.files.begin(), one.files.end());
-  }
-  report.stages.push_back({.name = "write", .documents_in = report.kept, .documents_out = written});
-  report.stages.back().bytes_in = w.plan.inputs().bytes();
-  return report;
+  out.close();
 }
 
 // Counters of all tasks, by stage: sums of seconds and bytes, and the most that one task read and held.
@@ -77,16 +99,16 @@ Json counters_json(const TaskWork& w) {
 }  // namespace
 
 void finish_task(TaskWork& w) {
-  const fs::path out = w.plan.out, work = out / RunFolder::kName;
+  const fs::path out = w.plan.out;
   DedupReport report = whole_report(w);
-  const fs::path clusters = w.of("settle", 0) / "clusters.jsonl.zst";
-  report.outputs.emplace_back(clusters.filename(),
-                              file_hash(fs::exists(clusters) ? clusters : out / clusters.filename()));
+  const Inputs in = w.plan.inputs();
+  refuse_when_all_is_lost(in, report.read, report.damaged);
   for (uint64_t p = 0; p < w.tasks("parts"); ++p)
     for (const auto& [name, hash] : w.result<PartsResult>("parts", p).files)
-      move_out(w, w.of("parts", p) / name, name, true);
-  move_out(w, clusters, clusters.filename(), false);
-  const Inputs in = w.plan.inputs();
+      move_part(w, w.of("parts", p) / name, name);
+  const fs::path clusters = out / "clusters.jsonl.zst";
+  join_clusters(w, clusters);
+  report.outputs.emplace_back(clusters.filename(), file_hash(clusters));
   Json m = dedup_manifest(w.plan.tool, in, w.plan.config(), report);
   Json plan = Json::object();
   plan.set("identity", w.plan.identity), plan.set("stages", counters_json(w));
@@ -99,6 +121,7 @@ void finish_task(TaskWork& w) {
   }
   write_file(out / "report.html", corpus_html_report(m, report.samples));
   write_manifest(out, m, later_manifests(recipe));
+  w.report = std::move(report);
 }
 
 void later_task(TaskWork& w) {

@@ -14,10 +14,15 @@ void exact_task(TaskWork& w) {
   const DedupConfig config = w.without_filters();
   const Inputs in = w.plan.inputs();
   const DedupJob job(in, config, w.folder, Ranks(), w.progress);
-  SpillFile copies = SpillFile::named(w.folder / "copies", 0);
-  find_exact_copies(job, segments, keys.slices, {}, [&](const ExactCopy& c) { copies.append(&c, sizeof c); });
-  copies.flush();
-  for (const RecordSlice& s : keys.slices) w.counters.table_bytes += s.bytes();
+  std::vector<ExactCopy> copies;
+  find_exact_copies(job, segments, keys.slices, {}, [&](const ExactCopy& c) { copies.push_back(c); });
+  std::ranges::sort(copies, {}, &ExactCopy::front);
+  SpillFile file = SpillFile::named(w.folder / "copies", 0);
+  file.append(copies.data(), copies.size() * sizeof(ExactCopy));
+  file.flush();
+  uint64_t keyed = 0;
+  for (const RecordSlice& s : keys.slices) keyed += s.bytes();
+  w.holds(keyed + copies.size() * sizeof(ExactCopy));
   w.save(Json::object());
 }
 
@@ -56,8 +61,11 @@ class PairBuckets {
 
 std::vector<bool> exact_removed(const TaskWork& w, uint64_t documents) {
   std::vector<bool> removed(documents);
-  for (uint64_t p = 0; p < w.tasks("exact"); ++p)
-    for (const ExactCopy& c : read_records<ExactCopy>(w.of("exact", p) / "copies")) removed[c.document] = true;
+  for (uint64_t p = 0; p < w.tasks("exact"); ++p) {
+    const SpillFile file = SpillFile::existing(w.of("exact", p) / "copies");
+    RecordReader<ExactCopy> copies(file);
+    for (ExactCopy c{}; copies.next(c);) removed[c.document] = true;
+  }
   return removed;
 }
 

@@ -51,7 +51,7 @@ std::vector<PlannedStage> stages_of(const CorpusRecipe& recipe, bool near, uint6
     s.push_back({"join", 1, {"merge"}});
     s.push_back({"cluster", tasks, {"join"}});
   }
-  s.push_back({"settle", 1, {near ? "cluster" : "exact"}});
+  s.push_back({"settle", tasks, {near ? "cluster" : "exact"}});
   s.push_back({"write", shards, {"settle"}});
   s.push_back({"parts", tasks, {"write"}});
   s.push_back({"finish", 1, {"parts"}});

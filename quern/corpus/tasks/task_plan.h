@@ -7,14 +7,14 @@
 //   merge N     a partition of all bands: candidate pairs
 //   join 1      pairs of all partitions, each once; connected components, divided among the next
 //   cluster N   some components: similarities, documents to keep
-//   settle 1    what becomes of every document; clusters.jsonl.zst; counts
+//   settle N    some of the kept documents: their clusters
 //   write N     a shard: lines of its kept documents, compressed
 //   parts N     some of the output files
 //   finish 1    files to their names, report, manifest
 //   later 1     mixture and tokens, where the recipe has them
 //
-// Bytes that a task of N reads, and the tables that it holds, are an N-th of what one would have; join and settle hold 12
-// bytes per document of a candidate pair and per removed document. The output has the bytes that one process gives.
+// Bytes that a task of N reads, and the tables that it holds, are an N-th of what one would have; join holds 16
+// bytes per document of a candidate pair. The output has the bytes that one process gives.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -8,13 +8,25 @@
 
 namespace quern::corpus {
 
+struct SettleResult {
+  uint64_t clusters = 0, largest = 0;
+  std::vector<std::vector<uint64_t>> overlap;
+  std::vector<std::pair<uint64_t, uint64_t>> sizes;  // as DedupReport::cluster_sizes
+  std::vector<ClusterSample> samples;
+  template <class V>
+  void visit(V& v) {
+    v("clusters", clusters), v("largest", largest), v("overlap", overlap), v("sizes", sizes), v("samples", samples);
+  }
+};
 struct WriteResult {
   uint64_t written = 0, own_members = 0;
+  std::vector<SourceFunnel> sources;   // what became of the shard's documents
   std::vector<uint64_t> input_hashes;  // of the shard's files
   std::vector<ClusterSample> samples;  // with the texts that lie in this shard
   template <class V>
   void visit(V& v) {
-    v("written", written), v("own_members", own_members), v("input_hashes", input_hashes), v("samples", samples);
+    v("written", written), v("own_members", own_members), v("sources", sources), v("input_hashes", input_hashes);
+    v("samples", samples);
   }
 };
 struct PartsResult {

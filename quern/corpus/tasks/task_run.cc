@@ -67,20 +67,12 @@ void finish_folder(const TaskPlan& plan) {
 
 }  // namespace
 
-DedupReport settled_report(const TaskPlan& plan) {
-  DedupReport report;
-  const fs::path file = plan.work() / "settle-0" / "result.json";
-  if (!fs::exists(file)) fail("finish-0 waits for settle-0: run it first");
-  read_state(Json::read(file), report);
-  return report;
-}
-
 bool task_done(const TaskPlan& plan, const PlannedTask& task) {
   if (is_finished_by(plan)) return task.stage != "later" || !fs::exists(fs::path(plan.out) / kLaterStages);
   return fs::is_directory(plan.work() / task.id);
 }
 
-std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id) {
+std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id, DedupReport* report) {
   const PlannedTask& task = plan.task(id);
   if (task_done(plan, task)) {
     if (task.stage == "finish") finish_folder(plan);  // one that was killed in its last moment left it
@@ -108,6 +100,7 @@ std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id
   }
   for (const auto& t : kTasks)
     if (task.stage == t.stage) t.run(w);
+  if (report) *report = std::move(w.report);
   w.counters.read_bytes += spilled_bytes_read() - read_before;
   w.counters.peak_rss = peak_rss(), w.counters.seconds = watch.seconds();
   if (!commits) {

@@ -8,10 +8,9 @@
 
 namespace quern::corpus {
 
-// What the settled tasks counted, while their results are there.
-DedupReport settled_report(const TaskPlan& plan);
 bool task_done(const TaskPlan& plan, const PlannedTask& task);
+// report: gets what finish-0 put into the manifest.
 // Throws Error when a task that it waits for is not done, or when OUT is no longer this plan's. Null: it was done before.
-std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id);
+std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id, DedupReport* report = nullptr);
 
 }  // namespace quern::corpus

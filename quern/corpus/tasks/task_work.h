@@ -30,6 +30,7 @@ struct TaskWork {
   std::filesystem::path folder;  // to write into
   DedupConfig config;
   TaskCounters counters = {};
+  DedupReport report = {};  // of the task that finishes
 
   void holds(uint64_t bytes) { counters.table_bytes = std::max(counters.table_bytes, bytes); }
   // The folder of a task that is done.

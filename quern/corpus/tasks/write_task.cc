@@ -5,9 +5,33 @@
 #include "quern/base/error.h"
 #include "quern/comm/communicator.h"
 #include "quern/corpus/run/shards.h"
+#include "quern/corpus/tasks/removals.h"
 #include "quern/corpus/tasks/task_results.h"
 
 namespace quern::corpus {
+
+namespace {
+
+// A byte per document of the shard, with what was decided, and its documents by source.
+std::vector<uint8_t> decided_statuses(const TaskWork& w, uint64_t begin, std::vector<SourceFunnel>& by_source) {
+  auto statuses = read_records<uint8_t>(w.of("sketch", w.index) / "fates");
+  for_each_removed(w, [&](const RemovedDocument& r) {
+    if (r.document < begin || r.document - begin >= statuses.size()) return;
+    uint8_t& s = statuses[r.document - begin];
+    s = static_cast<uint8_t>((s & kMarks) | r.status);
+  });
+  const auto sources = read_records<uint8_t>(w.of("sketch", w.index) / "sources");
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    const int status = status_of(statuses[i]);
+    SourceFunnel& f = by_source[sources[i]];
+    const bool stays = status == kKept, late = stays && (statuses[i] & kUnlabeled);
+    f.kept += stays && !late, f.unlabeled += late;
+    f.exact_removed += status == kExactDuplicate, f.near_removed += status == kNearDuplicate;
+  }
+  return statuses;
+}
+
+}  // namespace
 
 void write_task(TaskWork& w) {
   const Inputs in = w.shard();
@@ -16,15 +40,19 @@ void write_task(TaskWork& w) {
   job.index.files = w.first_file(), job.index.documents = firsts[w.index];
   DedupDecisions decisions;
   decisions.first = firsts[w.index];
-  decisions.statuses = read_records<uint8_t>(w.of("settle", 0) / fmt::format("statuses-{}", w.index));
+  WriteResult result;
+  result.sources.resize(w.plan.sources.size());
+  decisions.statuses = decided_statuses(w, decisions.first, result.sources);
   WritePosition at;
-  at.report.samples = w.result<DedupReport>("settle", 0).samples;
+  at.report.samples = largest_clusters(w);
   FrameFiles files{SpillFile::named(w.folder / "frames", 0), SpillFile::named(w.folder / "frame-table", 0)};
   write_blocks(job, decisions, {.put = [&](const WrittenFrame& f) { files.put(f); }}, at);
   files.frames.flush(), files.table.flush();
-  w.holds(decisions.statuses.size());
+  w.holds(2 * decisions.statuses.size());
   w.counters.read_bytes += in.bytes();
-  w.save_result(WriteResult{at.written, at.report.own_members, at.report.input_hashes, at.report.samples});
+  result.written = at.written, result.own_members = at.report.own_members;
+  result.input_hashes = at.report.input_hashes, result.samples = at.report.samples;
+  w.save_result(result);
 }
 
 namespace {
