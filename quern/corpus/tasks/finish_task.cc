@@ -40,8 +40,7 @@ class ClusterLines {
       buffer_.resize(in_->read(buffer_.data(), buffer_.size()));
       if (buffer_.empty()) return false;
     }
-    constexpr std::string_view kBegin = "{\"survivor\":";
-    std::from_chars(line_.data() + kBegin.size(), line_.data() + line_.size(), id_);
+    std::from_chars(line_.data() + line_.find_first_of("0123456789"), line_.data() + line_.size(), id_);
     return true;
   }
   uint64_t id() const { return id_; }
