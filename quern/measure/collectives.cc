@@ -47,6 +47,15 @@ double bus_share(Collective c, int ranks) {
   }
 }
 
+// A busy machine or few sizes: times that do not grow say nothing of a bandwidth but that it is not less than this.
+void CollectiveCurve::fit_to_times() {
+  fit = fit_link(times);
+  bandwidth_seen = std::isfinite(fit.link.bytes_per_s);
+  if (bandwidth_seen) return;
+  fit.link.bytes_per_s = 0;
+  for (const TransferTime& t : times) fit.link.bytes_per_s = std::max(fit.link.bytes_per_s, t.bytes / t.seconds);
+}
+
 double CollectiveCurve::saturated_from() const {
   double best = 0;
   for (const TransferTime& t : times) best = std::max(best, bus_gbs(t));
@@ -67,7 +76,7 @@ CollectiveCurve time_collective(comm::Communicator& c, Collective what, const Co
     for (int64_t r = 0; r < o.reps; ++r) seconds.push_back(time_calls(c, call, calls));
     curve.times.push_back({static_cast<double>(bytes), host::median(std::move(seconds))});
   }
-  curve.fit = fit_link(curve.times);
+  curve.fit_to_times();
   if (o.done) o.done(curve);
   return curve;
 }

@@ -40,10 +40,13 @@ struct CollectiveCurve {
   Collective what = Collective::all_reduce;
   int ranks = 0;
   std::vector<TransferTime> times = {};
-  LinkFit fit = {};  // of bytes as defined above: its bandwidth is an algbw
+  LinkFit fit = {};  // of bytes as defined above: its bandwidth is an algbw, and finite
+  bool bandwidth_seen =
+      true;  // else no time grew with the size, and the bandwidth is the best measured: a lower bound
 
   double bus_gbs(const TransferTime& t) const { return bus_share(what, ranks) * t.bytes / t.seconds * 1e-9; }
   double bus_gbs() const { return bus_share(what, ranks) * fit.link.bytes_per_s * 1e-9; }  // fitted
+  void fit_to_times();
   double saturated_from() const;  // bytes: the least size measured whose busbw is 95 % of the best one
 };
 

@@ -82,6 +82,18 @@ TEST(Collectives, ShareOfTheBus) {
   EXPECT_THROW(parse_collective("gather"), Error);
 }
 
+TEST(Collectives, TimesThatDoNotGrowGiveALowerBoundOfTheBandwidth) {
+  CollectiveCurve curve{.what = Collective::message, .ranks = 2};
+  curve.times = {{8, 1e-3}, {1024, 1e-3}, {1 << 20, 1e-3}};
+  curve.fit_to_times();
+  EXPECT_FALSE(curve.bandwidth_seen);
+  EXPECT_DOUBLE_EQ(curve.bus_gbs(), (1 << 20) / 1e-3 * 1e-9);
+  curve.times = {{8, 1e-3}, {1 << 20, 2e-3}, {1 << 21, 3e-3}};
+  curve.fit_to_times();
+  EXPECT_TRUE(curve.bandwidth_seen);
+  EXPECT_NEAR(curve.bus_gbs(), 1.048576, 0.01);
+}
+
 TEST(Collectives, UnderMpirun) {
   if (mpi_world) return;
 #ifdef QUERN_MPIRUN

@@ -84,8 +84,9 @@ std::map<std::string, std::vector<int>> hosts_of(comm::Communicator& c) {
   return hosts;
 }
 
-// What a plan reads, from all-reduce: that of all ranks where they are all on one host or on a host each; else among the ranks of every host at once, then among those of equal place in every
-// host at once, so that each has the share of the network that is left to it.
+// What a plan reads, from all-reduce: that of all ranks where they are all on one host or on a host each; else among the
+// ranks of every host at once, then among those of equal place in every host at once, so that each has the share of the
+// network that is left to it.
 void measure_machine(comm::Communicator& c, const CommBenchOptions& o, const CollectiveCurve& of_all) {
   const auto hosts = hosts_of(c);
   const size_t devices = hosts.begin()->second.size();
@@ -119,7 +120,8 @@ void measure_machine(comm::Communicator& c, const CommBenchOptions& o, const Col
 Json to_json(const CollectiveCurve& c) {
   Json j = Json::object(), points = Json::array();
   j.set("latency_us", 1e6 * c.fit.link.latency_s), j.set("algbw_gbs", 1e-9 * c.fit.link.bytes_per_s);
-  j.set("busbw_gbs", c.bus_gbs()), j.set("deviation", c.fit.deviation);
+  j.set("busbw_gbs", c.bus_gbs()), j.set("bandwidth_is_lower_bound", !c.bandwidth_seen);
+  j.set("deviation", c.fit.deviation);
   j.set("saturation_bytes", c.fit.saturation_bytes()), j.set("saturated_from_bytes", c.saturated_from());
   for (const measure::TransferTime& t : c.times) {
     Json p = Json::object();
@@ -173,9 +175,10 @@ void print(const Measured& m) {
   fmt::print("fitted: time = latency + size / bandwidth\n{:<16}{:>12}{:>14}{:>14}{:>14}{:>12}\n", "", "latency",
              "algbw, GB/s", "busbw, GB/s", "95 % from", "deviation");
   for (const CollectiveCurve& c : m.curves)
-    fmt::print("{:<16}{:>12}{:>14.4g}{:>14.4g}{:>14}{:>10.0f} %\n", measure::collective_name(c.what),
+    fmt::print("{:<16}{:>12}{:>14.4g}{:>14.4g}{:>14}{:>10.0f} %{}\n", measure::collective_name(c.what),
                measure::time_text(c.fit.link.latency_s), c.fit.link.bytes_per_s * 1e-9, c.bus_gbs(),
-               measure::size_text(c.fit.saturation_bytes()), 100 * c.fit.deviation);
+               measure::size_text(c.fit.saturation_bytes()), 100 * c.fit.deviation,
+               c.bandwidth_seen ? "" : "  no time grew with its size: at least this bandwidth");
   if (!m.overlaps.empty())
     fmt::print("\noverlap with compute {:<8}{:>12}{:>12}{:>12}{:>20}{:>9}\n", "", "transfer", "compute", "both",
                "both / the longer", "hidden");
