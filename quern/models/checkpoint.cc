@@ -227,14 +227,26 @@ text::Tokenizer load_tokenizer(const std::filesystem::path& model) {
   return text::Tokenizer::load(folder);
 }
 
-text::ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family) {
+namespace {
+
+std::optional<text::ChatTemplate> gguf_chat_template(const std::filesystem::path& model) {
+  const GgufFile file(model);
+  const auto it = file.metadata().find("tokenizer.chat_template");
+  if (it == file.metadata().end()) return std::nullopt;
+  return text::ChatTemplate::parse(it->second.as_string(model.string() + ", metadata 'tokenizer.chat_template'"));
+}
+
+}  // namespace
+
+std::optional<text::ChatTemplate> own_chat_template(const std::filesystem::path& model) {
   const std::filesystem::path folder = companions(model);
-  if (is_gguf(model) && !text::ChatTemplate::present(folder)) {
-    const GgufFile file(model);
-    if (auto it = file.metadata().find("tokenizer.chat_template"); it != file.metadata().end())
-      return text::ChatTemplate::parse(it->second.as_string(model.string() + ", metadata 'tokenizer.chat_template'"));
-  }
-  return text::chat_template_for(folder, family);
+  if (text::ChatTemplate::present(folder)) return text::ChatTemplate::load(folder);
+  return is_gguf(model) ? gguf_chat_template(model) : std::nullopt;
+}
+
+text::ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family) {
+  if (auto own = own_chat_template(model)) return *std::move(own);
+  return text::family_chat_template(family);
 }
 
 void save_generation_config(const GenerationConfig& g, const std::filesystem::path& folder) {

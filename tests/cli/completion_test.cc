@@ -147,6 +147,31 @@ TEST(FirstMinutes, RunWithoutAFolderAsksTheShippedModel) {
   EXPECT_EQ(chat.err.find("reading the prompt"), chat.err.npos) << "progress is for terminals";
 }
 
+TEST(FirstMinutes, APromptIsAQuestionToAModelWithAChatTemplate) {
+  const std::string ask = "quern run " + kModel + " --temp 0 -p 'What is 12 + 15?'";
+  const Ran answer = shell(ask);
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const Ran chat = shell("echo 'What is 12 + 15?' | quern run " + kModel + " --temp 0");
+  EXPECT_EQ(answer.out, chat.out);
+  EXPECT_NE(answer.out.find("27"), answer.out.npos) << answer.out;
+  const Json asked = Json::parse(shell(ask + " --json").out), plain = Json::parse(shell(ask + " --json --plain").out);
+  EXPECT_GT(asked.at("prompt_tokens").as_int(), plain.at("prompt_tokens").as_int());
+  const Json system = Json::parse(shell(ask + " --json --system 'Be brief.'").out);
+  EXPECT_GT(system.at("prompt_tokens").as_int(), asked.at("prompt_tokens").as_int());
+  EXPECT_EQ(shell(ask + " --plain --system x").code, 2);
+  EXPECT_EQ(shell(ask + " --plain --think vote:2").code, 2);
+  EXPECT_EQ(shell("quern run " + kModel + " --plain").code, 2);
+
+  const ScratchFolder folder;
+  const std::string bare = folder / "bare";
+  ASSERT_EQ(shell("quern new --family llama --size tiny " + bare).code, 0);
+  const std::string text = "quern run " + bare + " -p Once -n 8 --temp 0 ";
+  EXPECT_EQ(shell(text).out, shell(text + "--plain").out) << "a model without a chat template continues the text";
+  const Ran none = shell(text + "--system x");
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.err.find("has no chat template"), none.err.npos) << none.err;
+}
+
 TEST_F(HubCache, WhatIsNotThereIsSaidWithThePlace) {
   auto complaint = [&](const std::string& name) {
     const Ran r = shell(with_ + "quern run " + name + prompt_);

@@ -1,4 +1,4 @@
-// quern run: continue a prompt (-p), or chat when none is given. Text is streamed to stdout, statistics go to stderr.
+// quern run: answer a prompt (-p), or chat when none is given. Text is streamed to stdout, statistics go to stderr.
 #include <unistd.h>
 
 #include <array>
@@ -25,6 +25,8 @@
 #include "quern/infer/sampling/grammar_constraint.h"
 #include "quern/mixers/ranks/cache_shards.h"
 #include "quern/models/fingerprint.h"
+#include "quern/text/chat/chat_prompt.h"
+#include "quern/text/chat/message.h"
 
 namespace quern::cli {
 namespace {
@@ -33,7 +35,7 @@ struct RunOptions {
   std::string dir, prompt, system, session, trace;
   WeightFlags weights{.dtype_default = "auto"};
   LoraFlag adapter;
-  bool json = false, shard_context = false;
+  bool json = false, shard_context = false, plain = false;
   GivenSettings<infer::GenerateOptions> given;
   std::string answer;
   ThinkFlag think;
@@ -73,8 +75,29 @@ infer::GenerateOptions generation(const RunOptions& r, const models::GenerationC
   return o;
 }
 
-// What --json-schema, --grammar or --regex asks of the answer; null when none does.
-std::shared_ptr<const infer::ConstraintSource> constraint(const RunOptions& r, const text::Tokenizer& tokenizer) {
+// The prompt as the model's chat template puts it, where the model has one; else the text itself.
+struct FirstPrompt {
+  std::vector<int32_t> tokens;
+  bool opens_thinking = false;
+};
+
+FirstPrompt first_prompt(const RunOptions& r, const text::Tokenizer& tokenizer) {
+  const auto chat_template = r.plain ? std::nullopt : models::own_chat_template(r.dir);
+  if (!chat_template) {
+    if (!r.system.empty()) fail("--system: {} has no chat template, so its prompt has no place for it", r.dir);
+    return {tokenizer.encode(r.prompt, {}), false};
+  }
+  std::vector<text::Message> messages;
+  if (!r.system.empty()) messages.push_back({"system", r.system});
+  messages.push_back({"user", r.prompt});
+  const text::PromptText prompt = text::chat_prompt(*chat_template, tokenizer, text::messages_json(messages));
+  return {prompt.encode(tokenizer), prompt.opens_thinking()};
+}
+
+// What --json-schema, --grammar or --regex asks of the answer, behind the thinking that the prompt opens; null when none
+// does.
+std::shared_ptr<const infer::ConstraintSource> constraint(const RunOptions& r, const text::Tokenizer& tokenizer,
+                                                          bool opens_thinking) {
   infer::GrammarNotation notation = infer::GrammarNotation::regex;
   std::string text;
   if (r.regex) {
@@ -86,7 +109,7 @@ std::shared_ptr<const infer::ConstraintSource> constraint(const RunOptions& r, c
     return nullptr;
   }
   return infer::GrammarSource(infer::parse_grammar(notation, text), std::make_shared<text::TokenTrie>(tokenizer))
-      .with(infer::ThinkStart::none, -1);
+      .with(opens_thinking ? infer::ThinkStart::opened : infer::ThinkStart::none, -1);
 }
 
 void print_speed(const infer::Generated& g) {
@@ -135,7 +158,9 @@ int answer_once(models::Model& model, const RunOptions& r, const infer::Generate
   const text::Tokenizer& tokenizer = *options.tokenizer;
   const mixers::CacheShards* shards = options.shards;
   const bool speaks = !shards || shards->comm().rank() == 0;
-  infer::Request request{.prompt = tokenizer.encode(r.prompt, {}), .options = o};
+  FirstPrompt first = first_prompt(r, tokenizer);
+  infer::Request request{.prompt = std::move(first.tokens), .options = o};
+  request.options.constraint = constraint(r, tokenizer, first.opens_thinking);
   if (!r.answer.empty()) request.options.forced = tokenizer.encode(r.answer, {.add_special_tokens = false});
   request.on_token = [&](const infer::Emitted& e) {
     if (!r.json && speaks) {
@@ -266,7 +291,6 @@ int respond(RunOptions& r, const std::optional<std::string>& prompt) {
   infer::EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
   if (r.shard_context) {
     r.prompt = *prompt;
-    o.constraint = constraint(r, tokenizer);
     return answer_over_ranks(r, load, o, options);
   }
   if (!r.mcp.file.empty())
@@ -277,7 +301,6 @@ int respond(RunOptions& r, const std::optional<std::string>& prompt) {
   options.draft = draft.get();
   if (!prompt) return chat(*model, r, o, options);
   r.prompt = *prompt;
-  o.constraint = constraint(r, tokenizer);
   if (r.think.plan) {
     reason::ThinkPlan plan = reason::parse_plan(*r.think.plan);
     if (plan.seed == 0) plan.seed = o.sampling.seed;
@@ -296,7 +319,11 @@ int cmd_run(Words args) {
   std::optional<std::string> prompt;
   Args a("run", "generate text from a prompt, or chat");
   a.optional_positional("DIR", r.dir)
-      .flag("-p,--prompt TEXT", prompt, "text to continue, or - for all of standard input; without it, start a chat")
+      .flag("-p,--prompt TEXT", prompt,
+            "question, or text to continue where the model has no chat template; - for all of standard input; "
+            "without it, "
+            "start a chat")
+      .flag("--plain", r.plain, "continue the text as it stands, without the chat template")
       .settings(infer::GenerateOptions(), r.given)
       .flag("--response-prefix TEXT", r.answer, "with -p: forced prefix, the text that the output starts with")
       .alias("--answer")
@@ -336,6 +363,8 @@ int cmd_run(Words args) {
     throw UsageError("quern run: --mcp is for a chat and cannot be used with -p, --chat-file and --draft");
   if (!r.session.empty() && prompt)
     throw UsageError("quern run: --chat-file saves a chat and cannot be used with -p");
+  if (r.plain && (!prompt || r.think.plan || !r.system.empty()))
+    throw UsageError("quern run: --plain needs a prompt (-p) and cannot be used with --system and --think");
   infer::GenerateOptions asked;
   r.given.overlay(asked);
   if (asked.top_logprobs != 0 && !r.json)

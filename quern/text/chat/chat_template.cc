@@ -86,7 +86,10 @@ const char* plain_chat_template() {
 }
 
 ChatTemplate chat_template_for(const std::filesystem::path& folder, const std::string& family) {
-  if (ChatTemplate::present(folder)) return ChatTemplate::load(folder);
+  return ChatTemplate::present(folder) ? ChatTemplate::load(folder) : family_chat_template(family);
+}
+
+ChatTemplate family_chat_template(const std::string& family) {
   return ChatTemplate::parse(family == "zaya" ? zaya_chat_template() : plain_chat_template());
 }
 

@@ -29,6 +29,7 @@ class ChatTemplate {
 
 // The folder's template, or the family's own (ZAYA: ChatML with a thinking section), or plain ChatML.
 ChatTemplate chat_template_for(const std::filesystem::path& folder, const std::string& family);
+ChatTemplate family_chat_template(const std::string& family);
 const char* zaya_chat_template();
 const char* plain_chat_template();
 
