@@ -93,7 +93,7 @@ TEST_F(CApi, LoadSaysWhatIsWrong) {
 }
 
 TEST_F(CApi, GeneratesWhatTheBinaryDoes) {
-  const Ran r = shell("quern run " + path("model") + " -p Once -n 6 --temp 0 --dtype f32 --json");
+  const Ran r = shell("quern run " + path("model") + " --plain -p Once -n 6 --temp 0 --dtype f32 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   set("ignore_eos", "false");
   quern_session_append(session_, "Once");

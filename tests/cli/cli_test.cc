@@ -346,7 +346,7 @@ TEST(Cli, AnAttentionCacheInEightBits) {
 // What request.h offers, from the outside. A random model, greedy: what it says is known from a first run.
 TEST(Cli, RunTakesEveryOptionOfARequest) {
   ScratchFolder d;
-  const std::string m = d / "m", run = "quern run " + m + " -p Once -n 12 --json --dtype f32 ";
+  const std::string m = d / "m", run = "quern run " + m + " --plain -p Once -n 12 --json --dtype f32 ";
   ASSERT_EQ(shell("quern new --family llama --size tiny --seed 3 " + m).code, 0);
   auto tokens = [&](const std::string& flags) {
     Ran r = shell(run + flags);

@@ -165,6 +165,7 @@ TEST(FirstMinutes, APromptIsAQuestionToAModelWithAChatTemplate) {
   const ScratchFolder folder;
   const std::string bare = folder / "bare";
   ASSERT_EQ(shell("quern new --family llama --size tiny " + bare).code, 0);
+  std::filesystem::remove(bare + "/chat_template.jinja");
   const std::string text = "quern run " + bare + " -p Once -n 8 --temp 0 ";
   EXPECT_EQ(shell(text).out, shell(text + "--plain").out) << "a model without a chat template continues the text";
   const Ran none = shell(text + "--system x");

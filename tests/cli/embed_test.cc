@@ -51,7 +51,7 @@ TEST_F(Embed, InstalledLibraryServesTheExample) {
   Ran r = shell(embed + path("model") + " Once");
   EXPECT_EQ(r.code, 0) << r.err;
   // The same tokens as the binary gives.
-  const Ran run = shell("quern run " + path("model") + " -p Once -n 32 --temp 0");
+  const Ran run = shell("quern run " + path("model") + " --plain -p Once -n 32 --temp 0");
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(r.out, run.out);
   r = shell(embed + "/nonexistent Once");

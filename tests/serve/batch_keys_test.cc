@@ -117,7 +117,9 @@ TEST_F(BatchOfAKey, WaitsForItsRate) {
 TEST_F(BatchOfAKey, EndsWithTheKeyItself) {
   begin("requests_per_minute = 3");
   const std::string id = batch(kCi, 4, R"({"prompt": "x", "max_tokens": 2})");
-  eventually("its rate is used up", [&] { return usage(kCi).at("refused").as_int() > 0; });
+  eventually("a line is done and its rate is used up", [&] {
+    return usage(kCi).at("refused").as_int() > 0 && facts(kCi, id).at("request_counts").at("completed").as_int() == 1;
+  });
   server_->stop();
   thread_.join();
   server_.reset(), app_.reset();
