@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The reinforcement-learning cascade at small scale: recipes/cascade.sh [WORK [MODEL]]. MODEL (default: the shipped
-# zaya-nano) goes through five stages: a supervised start, a reasoning warm-up, environments whose difficulty follows the
+# zaya-nano, which is WORK/cascade-4-aggregation/model of the model that nano-weigh.sh makes) goes through five stages: a supervised start, a reasoning warm-up, environments whose difficulty follows the
 # learner, aggregation prompts of Markovian RSA, and behavior. Each stage begins with the weights of the one before; problems
 # that it always or never solves are replaced. WORK/cascade-5-behavior/model is the result, WORK/stages.tsv
 # the effect of every stage. A run that was stopped goes on where it was. STEPS_PERCENT=10 shortens every stage to a tenth.

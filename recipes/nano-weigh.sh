@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # zaya-nano learns to weigh attempts: recipes/nano-weigh.sh [WORK], behind recipes/nano.sh zaya WORK. In each round the
 # model attempts training problems, its attempts become examples, and it goes on from its weights with them.
-# WORK/weigh-7/model is the model that comes with Quern. About two hours and a half of two cores.
+# WORK/weigh-7/model is what cascade.sh begins with. About two hours and a half of two cores.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 work="${1:-work}"
