@@ -63,9 +63,10 @@ function(quern_precompiled TARGET)
   target_precompile_headers(${TARGET} REUSE_FROM ${pch})
 endfunction()
 
-# What only reads, writes and waits is compiled with -O2: it is a third of the code, and -O3 costs time there alone.
+# What only reads, writes and waits is compiled with -O2: it is a third of the code, and -O3 costs time there alone. The
+# wheel has it small.
 function(quern_cold TARGET)
-  target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-O2>)
+  target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:$<IF:$<BOOL:${QUERN_WHEEL}>,-Os,-O2>>)
 endfunction()
 
 # GCC 12's own AVX-512 header trips over its deliberately undefined registers.

@@ -22,5 +22,4 @@ foreach(name stemmer sqlite3)
   file(CREATE_LINK ${QUERN_ARCHIVE_${name}} ${archives}/${file} SYMBOLIC)
 endforeach()
 link_directories(BEFORE ${archives})
-# Of functions of templates that came out the same, gold keeps one.
-add_link_options(-fuse-ld=gold -static-libstdc++ -shared-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,--icf=safe -Wl,-O1)
+add_link_options(-static-libstdc++ -shared-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,-O1)

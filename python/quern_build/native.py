@@ -84,7 +84,7 @@ def share(root, folder):
         shutil.copy(recipe, place / "recipes")
     shutil.copytree(root / "papers", place / "papers")
     for model in sorted((root / "models").iterdir()):
-        if (model / "config.json").exists():
+        if (model / "model.safetensors").exists():  # the other models are in the library
             words = [folder / "bin/quern", "quantize", model, place / "models" / model.name, "--quant", "q8", "--json"]
             subprocess.run([str(w) for w in words], stdout=subprocess.DEVNULL, check=True)
             say(f"quern_build: {model.name} comes along in 8 bits")
