@@ -67,6 +67,9 @@ endfunction()
 # wheel has it small.
 function(quern_cold TARGET)
   target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:$<IF:$<BOOL:${QUERN_WHEEL}>,-Os,-O2>>)
+  if(QUERN_WHEEL)
+    target_compile_options(${TARGET} PRIVATE -Wno-invalid-pch)  # that of -O3 does not serve here
+  endif()
 endfunction()
 
 # GCC 12's own AVX-512 header trips over its deliberately undefined registers.

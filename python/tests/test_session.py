@@ -155,6 +155,7 @@ class Processes(unittest.TestCase):
     def test_an_interrupt_ends_a_generation(self):
         code = f"""
 import os, signal, threading, quern
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 model = quern.Model({MODEL!r})
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
