@@ -68,7 +68,7 @@ endfunction()
 function(quern_cold TARGET)
   target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:$<IF:$<BOOL:${QUERN_WHEEL}>,-Os,-O2>>)
   if(QUERN_WHEEL)
-    target_compile_options(${TARGET} PRIVATE -Wno-invalid-pch)  # that of -O3 does not serve here
+    set_target_properties(${TARGET} PROPERTIES PCH_WARN_INVALID OFF)  # that of -O3 does not serve here
   endif()
 endfunction()
 
