@@ -72,7 +72,7 @@ def generation(rounds):
     compare("generate", "token", TOKENS, in_the_library, lambda: model.generate("Once upon a time", **options), rounds)
 
     def command():
-        _command.run(["run", model.path, "-p", "Once upon a time", "-n", "3000"])
+        _command.run(["run", model.path, "--plain", "-p", "Once upon a time", "-n", "3000"])
 
     # As the command does: each piece is written when it comes.
     code = f"""import quern, sys
