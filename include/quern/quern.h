@@ -229,7 +229,8 @@ int quern_index_put_all(quern_index* index, const char* names, const int64_t* na
 /* Removes what has these names, a JSON array, or lies below folders of these names. Returns how many documents went, or
  * -1, and removes nothing, if a name is not there. */
 int64_t quern_index_remove(quern_index* index, const char* names_json);
-/* Hybrid retrieval: an encoder's folder, whose vectors are compared too; format as in quern_encoder_load. What is in the
+/* Hybrid retrieval: an encoder's folder, whose vectors are compared too; format as in quern_encoder_load. A new index of
+ * English texts has the vectors of "words"; "none" searches by words alone, and a new index then has no vectors. What is in the
  * index already gets its vectors with the next quern_index_add. Returns 0, or -1 for another encoder than it was made with. */
 int quern_index_encoder(quern_index* index, const char* folder, const char* format);
 /* Brings the index up to date with the text files in and below a path: new, changed and deleted ones. Returns the
@@ -259,8 +260,9 @@ int64_t quern_memory_forget(quern_memory* memory, const int64_t* turns, int64_t 
 
 /* ---- Encoder: embeddings, rerankers, classifiers (docs/encoders.md). An encoder is used by one thread at a time ---- */
 
-/* Loads the folder of a BERT, MiniLM, DeBERTa-v2, -v3 or ModernBERT model. format of the weights in memory: "f32" (NULL),
- * "bf16", "q8", "q4" or "q8a8". Free with quern_encoder_free. */
+/* Loads the folder of a BERT, MiniLM, DeBERTa-v2, -v3 or ModernBERT model, or "words", the word encoder that is a part of
+ * the library. format of the weights in memory: "f32" (NULL), "bf16", "q8", "q4" or "q8a8"; a word encoder has one of its
+ * own. Free with quern_encoder_free. */
 quern_encoder* quern_encoder_load(const char* folder, const char* format);
 void quern_encoder_free(quern_encoder* encoder);
 /* A JSON object: width (of an embedding), max_tokens (of a text), labels (of the head; empty without one). */

@@ -25,7 +25,7 @@ class Ranked(NamedTuple):
 
 
 class Encoder(Handle):
-    """Loads the folder of a BERT, MiniLM, DeBERTa-v2, -v3 or ModernBERT model.
+    """Loads the folder of a BERT, MiniLM, DeBERTa-v2, -v3 or ModernBERT model, or "words", which ships.
 
         with quern.Encoder("MiniLM") as encoder:
             rows = encoder.embed(["The mill stands by the river.", "Waves break."])

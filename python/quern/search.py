@@ -27,7 +27,8 @@ class Index(Handle):
     """Opens the search index in a folder, or creates one (docs/recall.md).
 
     encoder: the folder of an encoder for hybrid retrieval, whose vectors are compared too; `format` of its weights as in
-    Encoder. An index remembers its encoder and refuses another."""
+    Encoder. A new index of English texts has the vectors of "words", and with "none" it has none. An index remembers its
+    encoder and refuses another."""
 
     _what = "index"
 

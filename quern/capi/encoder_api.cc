@@ -1,9 +1,10 @@
 // Encoders of quern.h: embeddings, scores of classifiers and rerankers.
 #include <optional>
+
 #include "quern/capi/handles.h"
 #include "quern/capi/text_list.h"
-
 #include "quern/encoders/text_encoder.h"
+#include "quern/encoders/words/shipped_words.h"
 #include "quern/encoders/words/word_vectors.h"
 
 struct quern_encoder {

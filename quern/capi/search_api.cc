@@ -89,9 +89,13 @@ int64_t quern_index_remove(quern_index* index, const char* names_json) {
 
 int quern_index_encoder(quern_index* index, const char* folder, const char* format) {
   return guarded(-1, [&] {
-    required(index, "index")
-        .store.use_encoder(quern::recall::load_chunk_encoder(
-            required(folder, "folder"), quern::kernels::parse_format(format ? format : "f32", "format")));
+    quern::recall::RecallStore& store = required(index, "index").store;
+    const std::string name(required(folder, "folder"));
+    if (name == quern::recall::kNoEncoder)
+      store.use_words_alone();
+    else
+      store.use_encoder(
+          quern::recall::load_chunk_encoder(name, quern::kernels::parse_format(format ? format : "f32", "format")));
     return 0;
   });
 }

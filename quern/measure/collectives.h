@@ -41,8 +41,8 @@ struct CollectiveCurve {
   int ranks = 0;
   std::vector<TransferTime> times = {};
   LinkFit fit = {};  // of bytes as defined above: its bandwidth is an algbw, and finite
-  bool bandwidth_seen =
-      true;  // else no time grew with the size, and the bandwidth is the best measured: a lower bound
+  // Else no time grew with the size, and the bandwidth is the best measured: a lower bound.
+  bool bandwidth_seen = true;
 
   double bus_gbs(const TransferTime& t) const { return bus_share(what, ranks) * t.bytes / t.seconds * 1e-9; }
   double bus_gbs() const { return bus_share(what, ranks) * fit.link.bytes_per_s * 1e-9; }  // fitted

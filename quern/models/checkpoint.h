@@ -67,8 +67,8 @@ GenerationConfig load_generation_config(const std::filesystem::path& model);
 // What lies beside a .gguf file wins over what it holds. load_tokenizer also takes a tokenizer.json itself.
 text::Tokenizer load_tokenizer(const std::filesystem::path& model);
 std::optional<text::ChatTemplate> own_chat_template(const std::filesystem::path& model);
-text::ChatTemplate load_chat_template(const std::filesystem::path& model,
-                                      const std::string& family);  // or its family's
+// Its own, or its family's.
+text::ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family);
 void save_generation_config(const GenerationConfig& g, const std::filesystem::path& folder);
 
 }  // namespace quern::models

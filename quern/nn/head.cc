@@ -1,10 +1,10 @@
 // Embedding lookup, logits and the fused head loss on a tape.
-#include "quern/base/op_counters.h"
 #include "quern/kernels/cross_entropy/cross_entropy.h"
 #include "quern/kernels/cross_entropy/head_objective.h"
 #include "quern/kernels/embedding/embedding.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
+#include "quern/trace/op_counters.h"
 #include "quern/trace/trace.h"
 
 namespace quern::nn {
@@ -62,7 +62,7 @@ grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_
                     std::span<const double> weights) {
   const trace::Span span(trace::Kind::operation, "head and loss");
   Tensor h = h_TD.value, wv = w_VD.value;
-  count_matmul(h.dim(0), wv.size(), wv.bytes());
+  trace::count_matmul(h.dim(0), wv.size(), wv.bytes());
   return with_float(h.dtype(), [&]<class T>() {
     Tensor weight;
     if (!weights.empty()) {
@@ -87,7 +87,7 @@ grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_
 grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, const HeadTerms& terms) {
   const trace::Span span(trace::Kind::operation, "head and loss");
   Tensor h = h_TD.value, wv = w_VD.value;
-  count_matmul(h.dim(0), wv.size(), wv.bytes());
+  trace::count_matmul(h.dim(0), wv.size(), wv.bytes());
   if (terms.rows) {
     QUERN_CHECK(h.dtype() == DType::f32, "objectives of rows are of f32 logits");
     return with_gradients<float>(tape, {h_TD, w_VD}, [&](double, kernels::HeadLossGrads<float> grads) {

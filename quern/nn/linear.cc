@@ -1,10 +1,10 @@
 #include "quern/nn/linear.h"
 
-#include "quern/base/op_counters.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/rows.h"
+#include "quern/trace/op_counters.h"
 #include "quern/trace/trace.h"
 
 namespace quern::nn {
@@ -33,7 +33,7 @@ grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, const grad::Var& w_NK,
   const bool bf16 = precision == grad::Precision::bf16;
   Tensor x = x_TK.value, w = w_NK.value.to(x.dtype());
   Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, x.dtype());
-  count_matmul(x.dim(0), w.size(), w.bytes());
+  trace::count_matmul(x.dim(0), w.size(), w.bytes());
   with_float(x.dtype(), [&]<class T>() {
     kernels::gemm<T>(x.view<const T, 2>(), w.view<const T, 2>(), y.view<T, 2>(), {.trans_b = true, .bf16 = bf16});
   });
@@ -135,7 +135,7 @@ std::vector<grad::Var> LinearGroup::forward(grad::Tape& tape, const grad::Var& x
   return with_float(x.dtype(), [&]<class T>() {
     for (const Columns& p : places) {
       w.push_back(inputs[p.weight].value.to(x.dtype()));
-      count_matmul(x.dim(0), w.back().size(), w.back().bytes());
+      trace::count_matmul(x.dim(0), w.back().size(), w.back().bytes());
       Tensor columns = y[p.output].narrow(1, p.begin, p.n);
       for (int64_t t = 0; p.bias >= 0 && t < x.dim(0); ++t)
         std::copy_n(inputs[p.bias].value.data<T>(), p.n, columns.view<T, 2>().row(t));

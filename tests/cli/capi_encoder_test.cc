@@ -87,6 +87,19 @@ TEST(CApiEncoder, ScoresAreThoseOfTheReference) {
   }
 }
 
+TEST(CApiEncoder, TheWordEncoderThatShipsHasAName) {
+  quern_encoder* e = quern_encoder_load("words", nullptr);
+  ASSERT_NE(e, nullptr) << quern_last_error();
+  const int64_t ends[] = {3, 13};
+  std::vector<float> rows(2 * 96);
+  ASSERT_EQ(quern_encoder_embed(e, "carautomobile", ends, 2, nullptr, rows.data(), 192), 192) << quern_last_error();
+  float cosine = 0;
+  for (size_t k = 0; k < 96; ++k) cosine += rows[k] * rows[96 + k];
+  EXPECT_GT(cosine, 0.35f);
+  EXPECT_EQ(quern_encoder_score(e, "car", ends, 1, nullptr, 0), -1) << "it has no head";
+  quern_encoder_free(e);
+}
+
 TEST(CApiEncoder, SaysWhatIsWrong) {
   EXPECT_EQ(quern_encoder_load(folder("nosuch").c_str(), nullptr), nullptr);
   EXPECT_NE(std::string(quern_last_error()).find("no folder of an encoder"), std::string::npos);

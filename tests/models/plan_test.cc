@@ -1,11 +1,11 @@
 // What plans count of a shape against the model built of it: parameters, and flops of the products.
 #include <gtest/gtest.h>
 
-#include "quern/base/op_counters.h"
 #include "quern/models/checkpoint.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/nn/module.h"
 #include "quern/plan/model_config.h"
+#include "quern/trace/op_counters.h"
 
 namespace quern {
 namespace {
@@ -20,10 +20,10 @@ TEST_P(PlannedShape, IsTheModelThatIsBuilt) {
   EXPECT_EQ(plan::parameters(shape), nn::parameter_count(*model));
 
   const std::vector<int32_t> ids(64, 1);
-  const int64_t before = matmul_flops.load();
+  const int64_t before = trace::matmul_flops.load();
   grad::Tape tape(grad::Tape::training);
   model->loss(tape, model->hidden(tape, ids, mixers::Batch::documents({64})), ids);
-  const double counted = static_cast<double>(matmul_flops.load() - before) / 64;
+  const double counted = static_cast<double>(trace::matmul_flops.load() - before) / 64;
   // A router that was just initialized sends some tokens past the experts.
   EXPECT_NEAR(plan::matmul_flops(shape) / counted, 1, family == plan::Family::zaya ? 0.06 : 0.01);
 }

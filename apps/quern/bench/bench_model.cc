@@ -11,12 +11,12 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/random_model.h"
 #include "apps/quern/models/shipped_models.h"
-#include "quern/base/op_counters.h"
 #include "quern/base/rng.h"
 #include "quern/base/stopwatch.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
 #include "quern/infer/cache/kv_type.h"
+#include "quern/trace/op_counters.h"
 
 namespace quern::cli {
 namespace {
@@ -71,13 +71,13 @@ std::vector<Decode> decode(models::Model& model, int64_t depth, int64_t batch, c
   double before = host::measure(host::Bound::read);
   for (int64_t i = 0; i < reps; ++i)
     for (Decoding& d : all) {
-      int64_t weights = weight_bytes_read.load(), cache = 0;
+      int64_t weights = trace::weight_bytes_read.load(), cache = 0;
       for (const mixers::SequenceState& s : d.states) cache += s.bytes();
       const Stopwatch watch;
       step(d);
       d.seconds.push_back(watch.seconds());
       double after = host::measure(host::Bound::read);
-      d.bytes.push_back(static_cast<double>(weight_bytes_read.load() - weights + cache));
+      d.bytes.push_back(static_cast<double>(trace::weight_bytes_read.load() - weights + cache));
       d.read.push_back((before + after) / 2);
       d.ratio.push_back(d.bytes.back() * 1e-9 / d.seconds.back() / d.read.back());
       before = after;
@@ -121,11 +121,11 @@ Prefill prefill(models::Model& model, int64_t tokens, DType kv, int64_t reps) {
   for (int64_t i = 0; i < reps; ++i) {
     mixers::SequenceState state(model.sites(kv));
     state.reserve(tokens);
-    int64_t done = matmul_flops.load();
+    int64_t done = trace::matmul_flops.load();
     const Stopwatch watch;
     run_prompt(model, ids, state);
     seconds.push_back(watch.seconds());
-    flops = static_cast<double>(matmul_flops.load() - done);
+    flops = static_cast<double>(trace::matmul_flops.load() - done);
     double after = host::measure(host::Bound::bf16_flops);
     peak.push_back((before + after) / 2);
     ratio.push_back(flops * 1e-9 / seconds.back() / peak.back());

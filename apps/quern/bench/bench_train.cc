@@ -6,12 +6,12 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/random_model.h"
 #include "apps/quern/models/shapes.h"
-#include "quern/base/op_counters.h"
 #include "quern/base/rng.h"
 #include "quern/base/stopwatch.h"
 #include "quern/host/bench.h"
 #include "quern/optim/clip.h"
 #include "quern/optim/groups.h"
+#include "quern/trace/op_counters.h"
 
 namespace quern::cli {
 
@@ -33,10 +33,10 @@ TrainStepTimes time_training_steps(const Json& config, int64_t rows, int64_t len
   auto step = [&](bool counts) {
     double before = counts ? host::measure(bound) : 0;
     Stopwatch watch;
-    int64_t done = matmul_flops.load();
+    int64_t done = trace::matmul_flops.load();
     grad::Tape tape(grad::Tape::training, precision);
     grad::Var loss = model->loss(tape, model->hidden(tape, in, batch), targets);
-    out.flops = 3.0 * static_cast<double>(matmul_flops.load() - done);
+    out.flops = 3.0 * static_cast<double>(trace::matmul_flops.load() - done);
     double f = watch.lap();
     tape.backward(loss);
     double b = watch.lap();

@@ -3,21 +3,18 @@
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/cli_map.h"
+#include "apps/quern/cli/shell_word.h"
 #include "quern/base/nearest.h"
 
 namespace quern::cli {
 namespace {
 
-// In single quotes of a POSIX-like shell, or of fish.
 std::string quoted(const std::string& s, bool fish) {
+  if (!fish) return shell_word(s);
   std::string out = "'";
   for (const char c : s) {
-    if (fish && (c == '\'' || c == '\\'))
-      out += '\\', out += c;
-    else if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
   }
   return out + "'";
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "apps/quern/cli/shell_word.h"
 #include "apps/quern/corpus/task_runners.h"
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
@@ -16,13 +17,6 @@ using namespace corpus;
 namespace fs = std::filesystem;
 
 constexpr uint64_t kArray = 1000;  // Slurm's own limit of an array is 1001 tasks where nobody raised it
-
-// For sh.
-std::string shell_word(const std::string& word) {
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 // A script that runs tasks first … of a stage; each has its array's number behind `first`.
 std::string script_of(const std::string& stage, uint64_t first, const fs::path& plan, const fs::path& folder) {

@@ -1,6 +1,5 @@
 // quern embed: vectors, or the scores of a head, of the lines of a file.
 #include <cstdio>
-#include <filesystem>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/line_file.h"
@@ -18,8 +17,6 @@
 
 namespace quern::cli {
 namespace {
-
-constexpr const char* kWordEncoder = "words";  // the one that ships, also where its folder does not
 
 struct EmbedFlags {
   std::string dir, file = "-", out, role = "plain";
@@ -121,8 +118,6 @@ int cmd_embed(Words args) {
   const kernels::QuantFormat format = checked_usage("embed", [&] { return f.encoder.parsed(); });
   const std::vector<std::string> texts = read_texts(f);
   const std::string folder = model_folder(f.dir);
-  if (!std::filesystem::exists(folder) && f.dir == kWordEncoder)
-    return embed_by_words(f, encoders::shipped_words(), texts);
   if (encoders::is_word_encoder(folder)) return embed_by_words(f, encoders::load_word_encoder(folder), texts);
   const auto encoder = encoders::TextEncoder::load(folder, format);
   const Stopwatch watch;

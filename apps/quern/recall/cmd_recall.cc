@@ -13,6 +13,7 @@
 #include "apps/quern/recall/cmd_recall.h"
 #include "quern/base/mmap.h"
 #include "quern/base/stopwatch.h"
+#include "quern/encoders/words/shipped_words.h"
 #include "quern/recall/mixpr/tasks.h"
 #include "quern/recall/store/store.h"
 
@@ -39,9 +40,9 @@ void use_encoder(recall::RecallStore& store, const EncoderFolder& f) {
       fmt::print(stderr, "note: this index has vectors; add --encoder {} to use them\n", store.made_by().name);
     return;
   }
-  if (f.encoder == "none") return store.use_words_alone();
+  if (f.encoder == recall::kNoEncoder) return store.use_words_alone();
   const auto format = checked_usage("recall", [&] { return f.weights.parsed(); });
-  if (f.encoder == recall::kShippedEncoder) return store.use_encoder(recall::shipped_chunk_encoder());
+  if (f.encoder == encoders::kShippedWords) return store.use_encoder(recall::shipped_chunk_encoder());
   store.use_encoder(recall::load_chunk_encoder(model_folder(f.encoder), format),
                     [progress = std::make_shared<Progress>()](int64_t done, int64_t all) {
                       (*progress)("{} of {} chunks encoded", done, all);

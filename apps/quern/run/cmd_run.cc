@@ -152,16 +152,13 @@ bool agreed(comm::Communicator& comm, int32_t token, bool on) {
 }
 
 // Where the caches lie over ranks (--shard-context) rank 0 speaks.
-int answer_once(models::Model& model, const RunOptions& r, const infer::GenerateOptions& o,
-                infer::EngineOptions options) {
+int answer_once(models::Model& model, const RunOptions& r, const std::vector<int32_t>& prompt,
+                const infer::GenerateOptions& o, infer::EngineOptions options) {
   Interrupt interrupt;
   const text::Tokenizer& tokenizer = *options.tokenizer;
   const mixers::CacheShards* shards = options.shards;
   const bool speaks = !shards || shards->comm().rank() == 0;
-  FirstPrompt first = first_prompt(r, tokenizer);
-  infer::Request request{.prompt = std::move(first.tokens), .options = o};
-  request.options.constraint = constraint(r, tokenizer, first.opens_thinking);
-  if (!r.answer.empty()) request.options.forced = tokenizer.encode(r.answer, {.add_special_tokens = false});
+  infer::Request request{.prompt = prompt, .options = o};
   request.on_token = [&](const infer::Emitted& e) {
     if (!r.json && speaks) {
       fmt::print("{}", e.text);
@@ -203,8 +200,8 @@ int answer_once(models::Model& model, const RunOptions& r, const infer::Generate
 }
 
 // Every rank runs the whole model on all tokens and keeps its share of the caches.
-int answer_over_ranks(const RunOptions& r, const models::LoadOptions& load, infer::GenerateOptions o,
-                      infer::EngineOptions options) {
+int answer_over_ranks(const RunOptions& r, const models::LoadOptions& load, const std::vector<int32_t>& prompt,
+                      infer::GenerateOptions o, infer::EngineOptions options) {
   auto answer = [&](comm::Communicator& comm) {
     auto seed = static_cast<int64_t>(o.sampling.seed);
     comm.broadcast(std::span(&seed, 1));
@@ -212,7 +209,7 @@ int answer_over_ranks(const RunOptions& r, const models::LoadOptions& load, infe
     const mixers::CacheShards shards(comm);
     auto model = load_for_inference(r.dir, load);
     options.shards = &shards;
-    answer_once(*model, r, o, options);
+    answer_once(*model, r, prompt, o, options);
   };
   comm::under_mpi() ? comm::run_mpi(answer) : comm::run_ranks(1, answer);
   return 0;
@@ -289,10 +286,14 @@ int respond(RunOptions& r, const std::optional<std::string>& prompt) {
   text::Tokenizer tokenizer = models::load_tokenizer(r.dir);
   infer::GenerateOptions o = generation(r, models::load_generation_config(r.dir), tokenizer);
   infer::EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
-  if (r.shard_context) {
+  FirstPrompt first;
+  if (prompt && !r.think.plan) {  // what is wrong with it is told before the model is loaded
     r.prompt = *prompt;
-    return answer_over_ranks(r, load, o, options);
+    first = first_prompt(r, tokenizer);
+    o.constraint = constraint(r, tokenizer, first.opens_thinking);
+    if (!r.answer.empty()) o.forced = tokenizer.encode(r.answer, {.add_special_tokens = false});
   }
+  if (r.shard_context) return answer_over_ranks(r, load, first.tokens, o, options);
   if (!r.mcp.file.empty())
     return chat_with_servers(
         {.dir = r.dir, .system = r.system, .servers = r.mcp.file, .load = load, .generate = o, .engine = options});
@@ -300,16 +301,15 @@ int respond(RunOptions& r, const std::optional<std::string>& prompt) {
   auto model = load_for_inference(r.dir, load);
   options.draft = draft.get();
   if (!prompt) return chat(*model, r, o, options);
-  r.prompt = *prompt;
   if (r.think.plan) {
     reason::ThinkPlan plan = reason::parse_plan(*r.think.plan);
     if (plan.seed == 0) plan.seed = o.sampling.seed;
     if (plan.n > 1 && !r.given.has("temperature")) o.sampling.temperature = 1;  // candidates must differ
     return answer_by_thinking(
         *model, models::load_chat_template(r.dir, model->family()),
-        {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .engine = options, .json = r.json});
+        {.question = *prompt, .system = r.system, .plan = plan, .options = o, .engine = options, .json = r.json});
   }
-  return answer_once(*model, r, o, options);
+  return answer_once(*model, r, first.tokens, o, options);
 }
 
 }  // namespace
@@ -319,10 +319,10 @@ int cmd_run(Words args) {
   std::optional<std::string> prompt;
   Args a("run", "generate text from a prompt, or chat");
   a.optional_positional("DIR", r.dir)
-      .flag("-p,--prompt TEXT", prompt,
-            "question, or text to continue where the model has no chat template; - for all of standard input; "
-            "without it, "
-            "start a chat")
+      .flag(
+          "-p,--prompt TEXT", prompt,
+          "question, or text to continue where the model has no chat template; - for all of standard input; without "
+          "it, start a chat")
       .flag("--plain", r.plain, "continue the text as it stands, without the chat template")
       .settings(infer::GenerateOptions(), r.given)
       .flag("--response-prefix TEXT", r.answer, "with -p: forced prefix, the text that the output starts with")

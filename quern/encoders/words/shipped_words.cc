@@ -1,31 +1,34 @@
 #include "quern/encoders/words/shipped_words.h"
 
-// The file as it lies in models/, between two symbols.
-asm(R"(
-  .pushsection .rodata
-  .balign 64
-  .globl quern_words_begin
-  .hidden quern_words_begin
-  .globl quern_words_end
-  .hidden quern_words_end
-quern_words_begin:
-  .incbin ")" QUERN_WORDS R"("
-quern_words_end:
-  .byte 0
-  .popsection
-)");
+#include "quern/base/embedded_file.h"
+#include "quern/base/json.h"
 
-extern "C" {
-extern const char quern_words_begin[];
-extern const char quern_words_end[];
-}
+QUERN_EMBED_FILE(quern_words, QUERN_WORDS)
 
 namespace quern::encoders {
+namespace {
+
+bool names_shipped(const std::filesystem::path& folder) {
+  return folder == kShippedWords && !std::filesystem::exists(folder);
+}
+
+}  // namespace
 
 const WordEncoder& shipped_words() {
-  static const WordEncoder encoder = WordEncoder::parse(
-      {quern_words_begin, static_cast<size_t>(quern_words_end - quern_words_begin)}, "the shipped word encoder");
+  static const WordEncoder encoder = WordEncoder::parse(QUERN_EMBEDDED(quern_words), "the shipped word encoder");
   return encoder;
+}
+
+bool is_word_encoder(const std::filesystem::path& folder) {
+  if (names_shipped(folder)) return true;
+  if (!std::filesystem::is_regular_file(folder / "config.json")) return false;
+  const Json config = Json::read(folder / "config.json");
+  const Json* type = config.is_object() ? config.find("model_type") : nullptr;
+  return type && type->is_string() && type->as_string() == kWordModelType;
+}
+
+WordEncoder load_word_encoder(const std::filesystem::path& folder) {
+  return names_shipped(folder) ? shipped_words() : WordEncoder::load(folder / kWordFile);
 }
 
 }  // namespace quern::encoders

@@ -15,7 +15,6 @@ constexpr std::string_view kMagic = "quern-words-1\n";
 constexpr size_t kHead = kMagic.size() + 3 * sizeof(uint32_t) + sizeof(uint64_t);
 constexpr uint32_t kMaxRows = 1u << 22, kMaxWidth = 1024;
 constexpr float kTop = 7;  // of the numbers of 4 bits
-constexpr const char *kModelType = "word-vectors", *kFile = "words.bin";
 
 float product(std::span<const float> a, std::span<const float> b) {
   float sum = 0;
@@ -134,21 +133,12 @@ size_t WordEncoder::embed(std::string_view text, Reader& reader, std::span<float
   return known.size();
 }
 
-bool is_word_encoder(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_regular_file(folder / "config.json")) return false;
-  const Json config = Json::read(folder / "config.json");
-  const Json* type = config.is_object() ? config.find("model_type") : nullptr;
-  return type && type->is_string() && type->as_string() == kModelType;
-}
-
-WordEncoder load_word_encoder(const std::filesystem::path& folder) { return WordEncoder::load(folder / kFile); }
-
 void save_word_encoder(const WordEncoder& encoder, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   Json config = Json::object();
-  config.set("model_type", kModelType), config.set("vocab_size", encoder.rows());
+  config.set("model_type", kWordModelType), config.set("vocab_size", encoder.rows());
   config.set("hidden_size", encoder.width());
-  write_file(folder / kFile, encoder.bytes());
+  write_file(folder / kWordFile, encoder.bytes());
   write_file(folder / "config.json", config.dump(2) + "\n");
 }
 

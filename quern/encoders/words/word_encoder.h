@@ -59,9 +59,8 @@ class WordEncoder {
   recall::KeyMap row_of_;
 };
 
-// A folder with words.bin and a config.json that names it: {"model_type": "word-vectors", …}.
-bool is_word_encoder(const std::filesystem::path& folder);
-WordEncoder load_word_encoder(const std::filesystem::path& folder);
+// As a folder, which shipped_words.h reads.
+inline constexpr const char *kWordModelType = "word-vectors", *kWordFile = "words.bin";
 void save_word_encoder(const WordEncoder& encoder, const std::filesystem::path& folder);
 
 recall::TokenOptions word_encoder_tokens();

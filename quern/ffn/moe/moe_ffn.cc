@@ -1,13 +1,13 @@
 #include "quern/ffn/moe/moe_ffn.h"
 
 #include "quern/base/config.h"
-#include "quern/base/op_counters.h"
 #include "quern/ffn/moe/exchange.h"
 #include "quern/kernels/moe/moe.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
+#include "quern/trace/op_counters.h"
 #include "quern/trace/trace.h"
 
 namespace quern::ffn {
@@ -113,7 +113,7 @@ grad::Var MoeFfn::experts(grad::Tape& tape, const grad::Var& x_TD, const Routing
   std::vector<grad::Var> inputs = {x_TD, r.weight_Tk};
   if (learns) inputs.push_back(tape.param(gate_up_)), inputs.push_back(tape.param(down_));
   const ExpertMatrices m = matrices(plan, x.dtype());
-  count_matmul(plan.n, 3 * D * F, (m.gate_up.bytes() + m.down.bytes()) / n_experts_);
+  trace::count_matmul(plan.n, 3 * D * F, (m.gate_up.bytes() + m.down.bytes()) / n_experts_);
   bool keep = tape.needs(inputs);
   Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(),
          saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();

@@ -2,8 +2,8 @@
 #include "quern/kernels/quant/prepacked_weight.h"
 
 #include "quern/base/error.h"
-#include "quern/base/op_counters.h"
 #include "quern/kernels/quant/error_feedback.h"
+#include "quern/trace/op_counters.h"
 #include "quern/trace/trace.h"
 
 namespace quern::kernels {
@@ -26,7 +26,7 @@ PrepackedWeight PrepackedWeight::pack(const Tensor& w, const QuantFormat& s) {
 
 void PrepackedWeight::note(View<const float, 2> x) const {
   if (seen_) add_outer_products(x, *seen_);
-  count_matmul(x.shape[0], n() * k(), bytes());
+  trace::count_matmul(x.shape[0], n() * k(), bytes());
   const auto rows = static_cast<double>(x.shape[0]);
   trace::count(2 * rows * static_cast<double>(n() * k()),
                static_cast<double>(bytes()) + 4 * rows * static_cast<double>(n() + k()));

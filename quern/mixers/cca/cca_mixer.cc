@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "quern/base/config.h"
-#include "quern/base/op_counters.h"
 #include "quern/base/threads.h"
 #include "quern/mixers/cca/latent.h"
 #include "quern/mixers/ranks/context_parallel.h"
@@ -12,6 +11,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 #include "quern/nn/rows.h"
+#include "quern/trace/op_counters.h"
 #include "quern/trace/trace.h"
 
 namespace quern::mixers {
@@ -147,7 +147,7 @@ std::vector<grad::Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const B
                        .pairing = c_.rope.pairing},
                       latent_, a);
   int64_t taps = c_.channels() * c_.head_dim * c_.time1;
-  count_matmul(T, taps, taps * dtype_size(DType::f32));
+  trace::count_matmul(T, taps, taps * dtype_size(DType::f32));
   for (size_t s = 0; s < batch.states.size(); ++s)
     roll(batch.states[s]->fixed(site, kConvTail).view<float, 2>(), a.z, batch.offsets[s], batch.offsets[s + 1]);
   return {grad::Var(q_THd), grad::Var(k_THd)};

@@ -30,8 +30,8 @@ struct FusedOptions {
   size_t seeds = 50;        // of them, where the walk restarts
   double heading = 0.2, phrase = 0.05, walk = 0.1, meaning = 0.4;
   double min_cosine = 0;  // of passages that vectors alone find
-  double meaning_words =
-      0;  // distinct words of a question from which `meaning` counts in full; a shorter one's share of it
+  // Distinct words of a question from which `meaning` counts in full; a shorter one has its share of it.
+  double meaning_words = 0;
   double repeated = 0.8;  // factor of each further passage of a section
   double alpha = 0.5;     // restart probability of the walk
   double epsilon = 1e-4;  // of its push

@@ -33,7 +33,8 @@ class FolderEncoder : public ChunkEncoder {
 
 class WordChunkEncoder : public ChunkEncoder {
  public:
-  explicit WordChunkEncoder(const encoders::WordEncoder& encoder) : encoder_(encoder), name_(kShippedEncoder) {}
+  explicit WordChunkEncoder(const encoders::WordEncoder& encoder)
+      : encoder_(encoder), name_(encoders::kShippedWords) {}
   WordChunkEncoder(encoders::WordEncoder encoder, std::string name)
       : own_(std::move(encoder)), encoder_(*own_), name_(std::move(name)) {}
   std::string fingerprint() const override {

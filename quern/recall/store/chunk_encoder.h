@@ -21,8 +21,9 @@ class ChunkEncoder {
   virtual Tensor question(const std::string& text) const = 0;           // [1, width]
 };
 
+inline constexpr const char* kNoEncoder = "none";  // as the name of one: RecallStore::use_words_alone()
+
 // The word encoder that is a part of the library (models/words): what a new index of English texts uses by default.
-inline constexpr const char* kShippedEncoder = "words";
 std::shared_ptr<const ChunkEncoder> shipped_chunk_encoder();
 
 // An encoder's folder (quern/encoders). The format of its weights is not part of the fingerprint: vectors by rounded

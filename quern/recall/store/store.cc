@@ -127,7 +127,8 @@ void RecallStore::load_once() {
     if (vectors[i]->rows() != static_cast<int64_t>(segments[i]->view().rows()))
       fail("{}: {} vectors for {} chunks", (folder_ / vector_file_of(names[i])).string(), vectors[i]->rows(),
            segments[i]->view().rows());
-  if (by.width > 0 && !encoder_ && !words_alone_ && by.fingerprint == shipped_chunk_encoder()->fingerprint())
+  if (by.fingerprint.starts_with(encoders::kWordVectors) && !encoder_ && !words_alone_ &&
+      by.fingerprint == shipped_chunk_encoder()->fingerprint())
     encoder_ = shipped_chunk_encoder();
   made_by_ = by, names_ = std::move(names), segments_ = std::move(segments), vectors_ = std::move(vectors);
 }

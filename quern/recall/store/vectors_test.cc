@@ -8,6 +8,7 @@
 
 #include "quern/base/error.h"
 #include "quern/encoders/text_encoder.h"
+#include "quern/encoders/words/shipped_words.h"
 #include "quern/recall/store/store.h"
 
 namespace quern::recall {
@@ -149,7 +150,7 @@ TEST_F(VectorStore, ANewIndexHasTheEncoderThatShips) {
     RecallStore s = open(nullptr);
     s.put("car", "We bought an automobile in the spring.", {});
     s.put("cat", "A kitten sleeps on the sofa.", {});
-    EXPECT_EQ(s.made_by().name, kShippedEncoder);
+    EXPECT_EQ(s.made_by().name, encoders::kShippedWords);
   }
   RecallStore s = open(nullptr);  // and has it when it is opened again
   EXPECT_TRUE(s.has_encoder());

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "quern/base/op_counters.h"
 #include "quern/host/host.h"
+#include "quern/trace/op_counters.h"
 #include "quern/train/trainer/batch_source.h"
 #include "quern/train/trainer/gradients.h"
 
@@ -24,10 +24,10 @@ double training_flops_per_token(models::Model& model, const Recipe& recipe, size
     b = data::Loader(p.data, p.sequence_length, 0, recipe.base).next(1);
     check_tokens(b, model, fmt::format("phase '{}'", p.name));
   }
-  const int64_t before = matmul_flops.load();
+  const int64_t before = trace::matmul_flops.load();
   grad::Tape tape(grad::Tape::inference, precision_of(recipe));
   model.loss(tape, model.hidden(tape, b.tokens, mixers::Batch::documents(b.lengths)), b.targets);
-  return 3.0 * static_cast<double>(matmul_flops.load() - before) / static_cast<double>(b.tokens.size());
+  return 3.0 * static_cast<double>(trace::matmul_flops.load() - before) / static_cast<double>(b.tokens.size());
 }
 
 double peak_flops(const Recipe& recipe) {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace quern {
+namespace quern::trace {
 
 inline std::atomic<int64_t> weight_bytes_read{0}, matmul_flops{0};
 
@@ -15,4 +15,4 @@ inline void count_matmul(int64_t rows, int64_t weights, int64_t bytes) {
   matmul_flops.fetch_add(2 * rows * weights, std::memory_order_relaxed);
 }
 
-}  // namespace quern
+}  // namespace quern::trace
