@@ -10,22 +10,47 @@ this process; corpus stages, finetune, gym and sandbox run the command quern, wh
 the guide.
 """
 
-from . import corpus, gym, sandbox
-from ._arrow import Batch, Table
-from ._command import run as command
+from typing import TYPE_CHECKING, Any, List
+
 from ._library import Error, check, library
-from ._shipped import models
-from .adapter import Adapter
-from .encoder import Encoder, Ranked
-from .finetuning import Finetuning, finetune
-from .memory import Answer, Memory, Turn
-from .model import Model
-from .results import Generation, Piece, Reply, ToolCall, TopToken
-from .sampling import ChatOptions, SamplingOptions
-from .search import Chunk, Index
-from .session import Session, Stream
-from .tokenizer import Tokenizer
-from .training import Trainer, rl, train
+
+if TYPE_CHECKING:
+    from . import corpus, gym, sandbox
+    from ._arrow import Batch, Table
+    from ._command import run as command
+    from ._shipped import models
+    from .adapter import Adapter
+    from .encoder import Encoder, Ranked
+    from .finetuning import Finetuning, finetune
+    from .memory import Answer, Memory, Turn
+    from .model import Model
+    from .results import Generation, Piece, Reply, ToolCall, TopToken
+    from .sampling import ChatOptions, SamplingOptions
+    from .search import Chunk, Index
+    from .session import Session, Stream
+    from .tokenizer import Tokenizer
+    from .training import Trainer, rl, train
+
+# Where the names of the package are defined: a module is loaded when one of its names is first used.
+_HOMES = {
+    "_arrow": ("Batch", "Table"),
+    "_command": ("command",),
+    "_shipped": ("models",),
+    "adapter": ("Adapter",),
+    "encoder": ("Encoder", "Ranked"),
+    "finetuning": ("Finetuning", "finetune"),
+    "memory": ("Answer", "Memory", "Turn"),
+    "model": ("Model",),
+    "results": ("Generation", "Piece", "Reply", "ToolCall", "TopToken"),
+    "sampling": ("ChatOptions", "SamplingOptions"),
+    "search": ("Chunk", "Index"),
+    "session": ("Session", "Stream"),
+    "tokenizer": ("Tokenizer",),
+    "training": ("Trainer", "rl", "train"),
+    "corpus": (),
+    "gym": (),
+    "sandbox": (),
+}
 
 __version__: str = library.version().decode()
 
@@ -71,3 +96,20 @@ __all__ = [
     "set_threads",
     "train",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names or name == home:
+            found = import_module("." + home, __name__)
+            if name != home:
+                found = getattr(found, "run" if name == "command" else name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *__all__})

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import ctypes as c
 import json
-from pathlib import Path
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Sequence, Tuple
 
 from ._library import Error, Handle, check, encoded, library, sliced
+
+if TYPE_CHECKING:
+    from ._shipped import PathLike
 
 _SCHEMA, _ARRAY, _STREAM = (b"arrow_schema", b"arrow_array", b"arrow_array_stream")
 
@@ -142,7 +144,7 @@ class Texts(Handle):
                 ]
             yield columns
 
-    def write(self, file: Path) -> int:
+    def write(self, file: PathLike) -> int:
         """Writes the first column as lines {"row", "text"}. Returns how many there are."""
         with self._lock:
             return check(library.texts_write(self._h, encoded(file, "file")))

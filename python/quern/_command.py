@@ -8,7 +8,7 @@ from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from ._library import NATIVE, Error
 
-COMMAND = NATIVE / "bin" / "quern"
+COMMAND = os.path.join(NATIVE, "bin", "quern")
 
 
 def flags(given: Mapping[str, object]) -> Iterator[str]:
@@ -29,7 +29,7 @@ def run(words: Sequence[str], *, stdin: Optional[str] = None, statuses: Sequence
     import subprocess  # here: it is a tenth of the time that `import quern` takes
 
     done = subprocess.run(
-        [str(COMMAND), *words], input=stdin or "", capture_output=True, encoding="utf-8", errors="replace", check=False
+        [COMMAND, *words], input=stdin or "", capture_output=True, encoding="utf-8", errors="replace", check=False
     )
     if done.returncode not in statuses:
         said = done.stderr.strip().splitlines()

@@ -10,11 +10,10 @@ import ctypes as c
 import os
 import threading
 import weakref
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Callable, Iterable, List, NoReturn, Optional, Tuple, Type, TypeVar
 
-NATIVE = Path(__file__).parent / "_native"
+NATIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")  # not pathlib: it takes as long to load as this package
 S = TypeVar("S", bound="Handle")
 
 
@@ -129,9 +128,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 class Library:
     """Every function of the table as a member: library.session_step(handle)."""
 
-    def __init__(self, file: Path):
+    def __init__(self, file: str):
         try:
-            loaded = c.CDLL(str(file))
+            loaded = c.CDLL(file)
         except OSError as e:
             raise ImportError(f"quern: cannot load {file}: {e}") from e
         for name, (result, arguments) in _FUNCTIONS.items():
@@ -144,7 +143,7 @@ class Library:
         raise AttributeError(name)
 
 
-library = Library(NATIVE / "lib" / "libquern.so.0")
+library = Library(os.path.join(NATIVE, "lib", "libquern.so.0"))
 
 
 def fail() -> Error:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import List, Union
 
 from ._library import NATIVE
 
-MODELS = NATIVE / "share" / "quern" / "models"
+MODELS = os.path.join(NATIVE, "share", "quern", "models")
 PathLike = Union[str, "os.PathLike[str]"]
 
 
 def models() -> List[str]:
     """Names that Model and the command take in place of a path."""
-    return sorted(p.name for p in MODELS.iterdir() if (p / "config.json").is_file()) if MODELS.is_dir() else []
+    return sorted(name for name in os.listdir(MODELS) if _is_model(name, MODELS)) if os.path.isdir(MODELS) else []
 
 
 def model_folder(path: PathLike) -> str:
@@ -23,7 +22,11 @@ def model_folder(path: PathLike) -> str:
     if os.path.exists(text) or os.sep in text or text.startswith("."):
         return text
     given = os.environ.get("QUERN_MODELS")
-    for folder in ([Path(given)] if given else []) + [MODELS]:
-        if text and (folder / text / "config.json").is_file():
-            return str(folder / text)
+    for folder in ([given] if given else []) + [MODELS]:
+        if text and _is_model(text, folder):
+            return os.path.join(folder, text)
     return text
+
+
+def _is_model(name: str, folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, name, "config.json"))

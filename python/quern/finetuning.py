@@ -39,7 +39,7 @@ class Finetuning:
         self._metrics = metrics
         with open(self._printed, "wb") as printed, open(self._said, "wb") as said:
             self._child: subprocess.Popen[bytes] = subprocess.Popen(
-                [str(_command.COMMAND), "finetune", *words], stdin=subprocess.DEVNULL, stdout=printed, stderr=said
+                [_command.COMMAND, "finetune", *words], stdin=subprocess.DEVNULL, stdout=printed, stderr=said
             )
         self._result: Optional[Dict[str, Any]] = None
 

@@ -33,7 +33,7 @@ def _run(words: Sequence[str]) -> str:
 def _command() -> str:
     from ._command import COMMAND
 
-    return str(COMMAND)
+    return COMMAND
 
 
 def run_plan(

@@ -37,8 +37,8 @@ class Trainer(Handle):
     ):
         changes = [f"{k}={_toml(v)}" for k, v in set.items()] if isinstance(set, Mapping) else list(set)
         given = {"out": os.fspath(out), "set": changes, "resume": resume, "rl": rl}
-        if MODELS.is_dir():  # a recipe may name a shipped model
-            given["models"] = str(MODELS)
+        if os.path.isdir(MODELS):  # a recipe may name a shipped model
+            given["models"] = MODELS
         options = json.dumps(given)
         super().__init__(
             library.trainer_new(encoded(recipe, "recipe"), encoded(options, "options")), library.trainer_free

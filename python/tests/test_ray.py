@@ -18,7 +18,7 @@ def program():
         return os.environ["QUERN_COMMAND"]
     from quern._command import COMMAND
 
-    return str(COMMAND)
+    return COMMAND
 
 
 def rows(folder):

@@ -97,6 +97,13 @@ TEST_F(WithKeys, ModelsOfTheKeyHoldEverywhere) {
   const char* key = "x-api-key: sk-of-other\r\n";
   for (const char* list : {"/api/tags", "/api/ps", "/props", "/v1/cache"})
     EXPECT_TRUE(ok(get(list, "sk-of-other")).at("models").as_array().empty()) << list;
+  app_->configure({.aliases = {{"large", "tiny"}, {"small", "tiny"}}});
+  for (const char* list : {"/api/tags", "/api/ps"}) {
+    const Json models = ok(get(list, "sk-of-other"));
+    ASSERT_EQ(models.at("models").as_array().size(), 1u) << list;
+    EXPECT_EQ(models.at("models").as_array()[0].at("model").as_string(), "large:latest") << "the alias that it may name";
+  }
+  app_->configure({});
   EXPECT_EQ(get("/props?model=tiny", "sk-of-other").status, 403);
   for (const char* named : {R"({"model": "tiny:latest"})", R"({"name": "tiny"})"})
     EXPECT_EQ(post("/api/show", named, key).status, 403) << named;

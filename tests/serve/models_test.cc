@@ -7,7 +7,7 @@
 
 #include "quern/serve/api/embeddings_api.h"
 #include "quern/serve/wire/api_error.h"
-#include "tests/serve/serving.h"
+#include "tests/serve/with_keys.h"
 
 namespace quern {
 namespace {
@@ -240,6 +240,24 @@ TEST(ModelManager, LoadsOnceAndPutsIdleModelsAway) {
   EXPECT_EQ(manager.loaded("a"), nullptr);
   EXPECT_NE(manager.get("a"), nullptr);
   EXPECT_EQ(loads, 2);
+}
+
+TEST_F(WithKeys, OneUserUnloadsNoModelOfAll) {
+  std::ofstream(file_) << "[[key]]\nname = \"one\"\nkey = \"sk-of-one\"\n"
+                          "[[key]]\nname = \"root\"\nkey = \"sk-of-root\"\nadmin = true\n";
+  std::vector<serve::ModelEntry> entries = {entry("a", 1)};
+  auto manager = std::make_unique<serve::ModelManager>(std::move(entries), serve::ModelManagerOptions{});
+  const serve::ModelManager& models = *manager;
+  app_ = std::make_unique<serve::App>(std::move(manager), serve::AppOptions{.keys_file = file_, .log = false});
+  server_ = std::make_unique<serve::HttpServer>(serve::HttpServerOptions{.port = 0},
+                                                [this](serve::Exchange& e) { app_->handle(e); });
+  thread_ = std::jthread([this] { server_->run(); });
+  const std::string unload = R"({"model": "a", "keep_alive": 0})";
+  EXPECT_EQ(ask("sk-of-one", "POST", "/api/generate", unload).status, 200);
+  EXPECT_TRUE(models.loaded("a"));
+  EXPECT_FALSE(models.idle_seconds_left("a")) << "nothing ends it";
+  EXPECT_EQ(ask("sk-of-root", "POST", "/api/generate", unload).status, 200);
+  eventually("the admin unloads it", [&] { return !models.loaded("a"); });
 }
 
 TEST_F(Serving, AModelStaysAsLongAsItIsAskedTo) {

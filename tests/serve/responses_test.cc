@@ -144,5 +144,28 @@ TEST(ResponseStore, IsBounded) {
   EXPECT_FALSE(store.erase("e", {}));
 }
 
+TEST(ResponseStore, WhoKeepsMostLosesFirst) {
+  serve::ResponseStore store(4, 1 << 20);
+  const auto put = [&](const std::string& id, const std::string& owner, size_t bytes = 10) {
+    store.put({.id = id,
+               .model = "m",
+               .response = Json(std::string(bytes, 'x')),
+               .input = Json(),
+               .messages = Json(),
+               .owner = owner});
+  };
+  const auto there = [&](const std::string& id) { return store.get(id, {}) != nullptr; };
+  put("b1", "bob");
+  for (int i = 1; i <= 5; ++i) put("a" + std::to_string(i), "ann");
+  EXPECT_TRUE(there("b1")) << "the oldest, of one who keeps one";
+  EXPECT_FALSE(there("a1"));
+  EXPECT_FALSE(there("a2"));
+  EXPECT_TRUE(there("a3"));
+  put("a6", "ann", 1 << 19), put("a7", "ann", 1 << 19);
+  EXPECT_TRUE(there("b1")) << "likewise of bytes";
+  EXPECT_FALSE(there("a6"));
+  EXPECT_TRUE(there("a7"));
+}
+
 }  // namespace
 }  // namespace quern

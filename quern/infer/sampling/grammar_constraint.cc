@@ -11,7 +11,7 @@ namespace {
 
 using text::GrammarMachine;
 using text::TokenTrie;
-constexpr std::string_view kClose = "</think>";
+constexpr std::string_view kOpen = "<think>", kClose = "</think>";
 
 class GrammarConstraint : public TokenConstraint {
  public:
@@ -19,11 +19,13 @@ class GrammarConstraint : public TokenConstraint {
       : run_(std::move(machine)), think_token_(think_token) {
     thinking_ = start == ThinkStart::opened;
     may_think_ = start == ThinkStart::may_open && think_token >= 0 && think_token < tokens().size();
+    spelling_ = start == ThinkStart::may_spell;
     if (!thinking_) run_.begin();
   }
 
   std::span<const uint64_t> allowed() override {
     if (thinking_) return free_mask();
+    if (spelling_) return tag_mask();
     const std::span<const uint64_t> bits = run_.mask();
     if (!may_think_) return bits;
     own_.assign(bits.begin(), bits.end());
@@ -33,11 +35,12 @@ class GrammarConstraint : public TokenConstraint {
 
   bool allows(int32_t token) override {
     if (thinking_ || token < 0 || token >= tokens().size()) return TokenConstraint::allows(token);
-    return (may_think_ && token == think_token_) || run_.allows(tokens().bytes(token));
+    if (spelling_ && spells(token)) return true;
+    return (may_think_ && token == think_token_) || (in_grammar_ && run_.allows(tokens().bytes(token)));
   }
 
-  bool may_end() const override { return !thinking_ && run_.may_end(); }
-  bool finished() const override { return !thinking_ && run_.must_end(); }
+  bool may_end() const override { return !thinking_ && in_grammar_ && run_.may_end(); }
+  bool finished() const override { return !thinking_ && in_grammar_ && run_.must_end(); }
 
   void accept(int32_t token) override {
     if (may_think_ && token == think_token_) {
@@ -47,7 +50,19 @@ class GrammarConstraint : public TokenConstraint {
     }
     may_think_ = false;
     const std::string bytes = spelling(token);
+    if (spelling_ && begin_tag(token, bytes)) return;
     if (!thinking_) return run_.follow(bytes);
+    think(bytes);
+  }
+
+ private:
+  const TokenTrie& tokens() const { return run_.tokens(); }
+  void set(int32_t token, bool to) {
+    const uint64_t bit = uint64_t{1} << (static_cast<size_t>(token) % 64);
+    uint64_t& word = own_[static_cast<size_t>(token) / 64];
+    word = to ? word | bit : word & ~bit;
+  }
+  void think(std::string_view bytes) {
     thought_ += bytes;
     const size_t close = thought_.find(kClose);
     if (close != thought_.npos) {
@@ -59,12 +74,36 @@ class GrammarConstraint : public TokenConstraint {
     }
   }
 
- private:
-  const TokenTrie& tokens() const { return run_.tokens(); }
-  void set(int32_t token, bool to) {
-    const uint64_t bit = uint64_t{1} << (static_cast<size_t>(token) % 64);
-    uint64_t& word = own_[static_cast<size_t>(token) / 64];
-    word = to ? word | bit : word & ~bit;
+  // Whether the token goes on with the tag, or completes it without closing it again.
+  bool spells(int32_t token) const {
+    const std::string_view rest = kOpen.substr(tag_.size()), bytes = tokens().bytes(token);
+    if (bytes.empty()) return false;
+    return rest.starts_with(bytes) || (bytes.starts_with(rest) && bytes.find(kClose) == bytes.npos);
+  }
+  std::span<const uint64_t> tag_mask() {
+    own_.assign(tokens().mask_words(), 0);
+    if (in_grammar_) std::ranges::copy(run_.mask(), own_.begin());
+    for (int32_t t = 0; t < tokens().size(); ++t)
+      if (spells(t)) set(t, true);
+    return own_;
+  }
+  // False where the token leaves the tag for the grammar. The grammar reads along as long as it can; where it reads the
+  // whole tag, the thinking is its own.
+  bool begin_tag(int32_t token, std::string_view bytes) {
+    const bool in_tag = spells(token);
+    spelling_ = false;
+    if (!in_tag) return false;
+    in_grammar_ = in_grammar_ && run_.allows(bytes);
+    if (in_grammar_) run_.follow(bytes);
+    tag_ += bytes;
+    if (tag_.size() < kOpen.size()) {
+      spelling_ = true;
+    } else if (!in_grammar_) {
+      thinking_ = in_grammar_ = true;
+      own_.clear();
+      think(std::string_view(tag_).substr(kOpen.size()));
+    }
+    return true;
   }
   // The tag may be a special token, which has no bytes of its own in the trie.
   std::string spelling(int32_t token) const {
@@ -90,6 +129,9 @@ class GrammarConstraint : public TokenConstraint {
   GrammarRun run_;
   int32_t think_token_;
   bool thinking_ = false, may_think_ = false;
+  bool spelling_ = false;      // what has come may still be the beginning of <think>
+  bool in_grammar_ = true;     // and of what the grammar reads
+  std::string tag_;            // of <think>, so far
   std::string thought_;        // the end of the thinking so far
   std::vector<uint64_t> own_;  // a mask that is not the machine's
 };

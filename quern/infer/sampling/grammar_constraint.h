@@ -1,6 +1,7 @@
 // Grammar constraints. With thinking, everything is allowed up to </think> except the end of the output; then up to
 // four blanks may precede the text of the grammar. A model that may open its own thinking can choose between <think>
-// and the grammar as its first token.
+// and the grammar, as its first token or, where it spells the tag in several, until the two part; a grammar that itself
+// begins with <think> decides.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace quern::infer {
 
-enum class ThinkStart { none, opened, may_open };  // opened: by the prompt
+// opened: by the prompt; may_open: by the token <think>; may_spell: by tokens that spell it together.
+enum class ThinkStart { none, opened, may_open, may_spell };
 
 class GrammarSource {
  public:

@@ -17,9 +17,9 @@ class TriggeredConstraint : public TokenConstraint {
   TriggeredConstraint(std::shared_ptr<text::GrammarMachine> machine, const GrammarSource::Trigger& trigger,
                       const std::vector<int32_t>& crossing)
       : run_(std::move(machine)), trigger_(trigger), crossing_(crossing) {
-    stage_ = trigger.start == ThinkStart::opened     ? Stage::thinking
-             : trigger.start == ThinkStart::may_open ? Stage::start
-                                                     : Stage::words;
+    stage_ = trigger.start == ThinkStart::opened ? Stage::thinking
+             : trigger.start == ThinkStart::none ? Stage::words
+                                                 : Stage::start;
   }
 
   std::span<const uint64_t> allowed() override {

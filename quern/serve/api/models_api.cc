@@ -5,6 +5,15 @@
 
 namespace quern::serve {
 
+std::vector<ModelNames::Listed> ModelNames::listed() const {
+  std::vector<Listed> all;
+  for (const std::string& id : models.ids()) all.push_back({id, id});
+  for (const auto& [alias, model] : aliases)
+    if (!is_pattern(alias)) all.push_back({alias, model});
+  if (shown) std::erase_if(all, [&](const Listed& l) { return !shown(l.name, l.id); });
+  return all;
+}
+
 Json model_json(const ModelNames& names, const std::string& name, const std::string& id) {
   const auto m = names.models.loaded(id);
   const int64_t created = m ? m->created : names.started;
@@ -20,12 +29,7 @@ Json model_json(const ModelNames& names, const std::string& name, const std::str
 
 Json models_json(const ModelNames& names) {
   Json j = Json::object(), list = Json::array();
-  auto add = [&](const std::string& name, const std::string& id) {
-    if (!names.shown || names.shown(name, id)) list.push(model_json(names, name, id));
-  };
-  for (const std::string& id : names.models.ids()) add(id, id);
-  for (const auto& [alias, model] : names.aliases)
-    if (!is_pattern(alias)) add(alias, model);
+  for (const auto& [name, id] : names.listed()) list.push(model_json(names, name, id));
   const std::vector<Json>& all = list.as_array();
   const Json first = all.empty() ? Json() : all.front().at("id"), last = all.empty() ? Json() : all.back().at("id");
   j.set("object", "list"), j.set("data", std::move(list));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "quern/base/json.h"
 #include "quern/serve/models/model_aliases.h"
@@ -16,9 +17,14 @@ struct ModelNames {
   const ModelAliases& aliases;
   int64_t started;  // Unix time of the server's start: of models that are not loaded
   std::function<bool(const std::string& name, const std::string& id)> shown = {};  // to who asks; empty: all
+
+  struct Listed {
+    std::string name, id;  // id: the model it stands for
+  };
+  std::vector<Listed> listed() const;  // models, then aliases; patterns are left out: they are not names
 };
 
-Json models_json(const ModelNames& names);  // patterns of aliases left out: they are not names
+Json models_json(const ModelNames& names);
 // `name`: as it was asked for; `id`: the model it stands for.
 Json model_json(const ModelNames& names, const std::string& name, const std::string& id);
 

@@ -26,6 +26,8 @@
 
 namespace quern::serve {
 
+struct ModelNames;
+
 struct AppOptions {
   std::vector<std::string> api_keys = {};  // without limits; no key of either kind: anybody who reaches the port
   std::string keys_file = {};              // keys with limits (serve/limits/client_key.h); empty: none
@@ -90,11 +92,12 @@ class App {
   bool may_see(const Caller& caller,
                const std::string& id) const;  // in lists: it may use the model, by whatever name
   std::string meant(const std::string& name) const;
-  void allow_model(const Caller& caller, Json& body) const;  // or 403
-  void refuse_change_of_adapters(const Exchange& e) const;   // with 403
-  void refuse_when_busy(Exchange& e) const;                  // with 429
-  void refuse_when_stopping(Exchange& e) const;              // with 503
-  std::vector<std::string> unready() const;                  // reasons; none: it is ready
+  ModelNames names_for(const Caller& caller, const LiveSettings& live) const;  // of both while it is in use
+  void allow_model(const Caller& caller, Json& body) const;                    // or 403
+  void refuse_change_of_adapters(const Exchange& e) const;                     // with 403
+  void refuse_when_busy(Exchange& e) const;                                    // with 429
+  void refuse_when_stopping(Exchange& e) const;                                // with 503
+  std::vector<std::string> unready() const;                                    // reasons; none: it is ready
   // The model a body names, and the plan its name carries ("name:mrsa").
   std::string model_name(const Json& body, std::string* plan = nullptr) const;
   std::shared_ptr<ServedModel> model_for(const Json& body, std::string* plan = nullptr);
@@ -146,7 +149,7 @@ class App {
   void llama_embed(Exchange& e);
   using OllamaServe = std::function<void(ServedModel& m, const OllamaCall& call)>;
   std::string ollama_model(const Json& body) const;  // the id of the model that it names
-  void ollama_run(const Json& body, const OllamaServe& serve);
+  void ollama_run(const Caller& caller, const Json& body, const OllamaServe& serve);
   void ollama_write(Exchange& e, void (*answer)(ServedModel&, Exchange&, const Json&, const OllamaCall&));
   void ollama_chat(Exchange& e);
   void ollama_generate(Exchange& e);

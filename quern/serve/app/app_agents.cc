@@ -10,11 +10,15 @@
 
 namespace quern::serve {
 
+ModelNames App::names_for(const Caller& caller, const LiveSettings& live) const {
+  return {*models_, live.aliases, started_, [this, &caller](const std::string& name, const std::string& id) {
+            return may_use(caller, name) || may_use(caller, id);
+          }};
+}
+
 void App::models(Exchange& e) {
   const auto live = this->live();
-  const ModelNames names{*models_, live->aliases, started_, [&](const std::string& name, const std::string& id) {
-                           return may_use(e.caller, name) || may_use(e.caller, id);
-                         }};
+  const ModelNames names = names_for(e.caller, *live);
   constexpr std::string_view kBelow = "/v1/models/";
   if (!e.request().path.starts_with(kBelow)) return e.answer(200, "application/json", models_json(names).dump());
   const std::string asked = e.request().path.substr(kBelow.size());

@@ -43,22 +43,23 @@ void App::llama_embed(Exchange& e) {
   llama_embedding(*model_for(body), e, body);
 }
 
-// Loads the model, lets `serve` answer, and keeps the model as long as the request asks.
-void App::ollama_run(const Json& body, const OllamaServe& serve) {
+// Loads the model, lets `serve` answer, and keeps the model as long as the request asks: of one user among several, whose
+// models are the others' too, it is not taken.
+void App::ollama_run(const Caller& caller, const Json& body, const OllamaServe& serve) {
   const Stopwatch watch;
   const std::string id = ollama_model(body);
   const std::optional<double> keep = ollama_keep_alive(body);
   auto m = model_for(named(id));
   serve(*m, OllamaCall{.name = name_of(body), .load_seconds = watch.seconds()});
   m.reset();
-  if (keep) models_->keep_alive(id, *keep);
+  if (keep && caller.reaches_all()) models_->keep_alive(id, *keep);
 }
 
 void App::ollama_write(Exchange& e, void (*answer)(ServedModel&, Exchange&, const Json&, const OllamaCall&)) {
   const Json body = read_body(e);
   const bool loads = only_loads(body);
   const OllamaForm form = answer == &serve::ollama_chat ? OllamaForm::chat : OllamaForm::generate;
-  ollama_run(body, [&](ServedModel& m, const OllamaCall& call) {
+  ollama_run(e.caller, body, [&](ServedModel& m, const OllamaCall& call) {
     refuse_encoder(m);
     refuse_full(m);
     if (!loads) return answer(m, e, body, call);
@@ -71,11 +72,11 @@ void App::ollama_generate(Exchange& e) { ollama_write(e, &serve::ollama_generate
 
 void App::ollama_embed(Exchange& e) {
   const Json body = read_body(e);
-  ollama_run(body, [&](ServedModel& m, const OllamaCall& call) { serve::ollama_embed(m, e, body, call); });
+  ollama_run(e.caller, body, [&](ServedModel& m, const OllamaCall& call) { serve::ollama_embed(m, e, body, call); });
 }
 void App::ollama_embeddings(Exchange& e) {
   const Json body = read_body(e);
-  ollama_run(body, [&](ServedModel& m, const OllamaCall&) { ollama_embedding(m, e, body); });
+  ollama_run(e.caller, body, [&](ServedModel& m, const OllamaCall&) { ollama_embedding(m, e, body); });
 }
 
 void App::ollama_show(Exchange& e) {
@@ -84,12 +85,12 @@ void App::ollama_show(Exchange& e) {
   e.answer(200, "application/json", ollama_show_json(*model_for(named(id))).dump());
 }
 void App::ollama_tags(Exchange& e) {
-  const auto shown = [&](const std::string& id) { return may_use(e.caller, id); };
-  e.answer(200, "application/json", ollama_tags_json(*models_, started_, shown).dump());
+  const auto live = this->live();
+  e.answer(200, "application/json", ollama_tags_json(names_for(e.caller, *live)).dump());
 }
 void App::ollama_ps(Exchange& e) {
-  const auto shown = [&](const std::string& id) { return may_use(e.caller, id); };
-  e.answer(200, "application/json", ollama_running_json(*models_, started_, shown).dump());
+  const auto live = this->live();
+  e.answer(200, "application/json", ollama_running_json(names_for(e.caller, *live)).dump());
 }
 
 void App::ollama_refuse(Exchange& e) {

@@ -138,13 +138,21 @@ StoredFile FileStore::add(const NewFile& file, std::string_view content) {
                .bytes = static_cast<int64_t>(content.size()),
                .created = unix_time(),
                .owner = file.owner};
-  const std::vector<StoredFile> all = list({});  // of everybody
-  int64_t bytes = f.bytes;
-  for (const StoredFile& x : all) bytes += x.bytes;
-  if (all.size() >= kMaxFiles || bytes > kMaxStoredBytes)
+  size_t files = 0, own_files = 0;
+  int64_t bytes = f.bytes, own_bytes = f.bytes;
+  for (const StoredFile& x : list({})) {  // of everybody
+    ++files, bytes += x.bytes;
+    if (x.owner == f.owner) ++own_files, own_bytes += x.bytes;
+  }
+  if (files >= kMaxFiles || bytes > kMaxStoredBytes)
     throw ApiError(507, "server_error", "files_full",
                    fmt::format("this server keeps at most {} files of {} MiB in all: delete some", kMaxFiles,
                                kMaxStoredBytes >> 20));
+  // One of several users leaves room to the others.
+  if (!f.owner.empty() && (own_files >= kMaxFiles / 2 || own_bytes > kMaxStoredBytes / 2))
+    throw ApiError(507, "server_error", "files_full",
+                   fmt::format("a key keeps at most {} files of {} MiB in all: delete some", kMaxFiles / 2,
+                               kMaxStoredBytes >> 21));
   std::lock_guard lock(mutex_);
   const fs::path path = path_of(f.id);
   write_private(path, content);

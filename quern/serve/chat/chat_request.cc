@@ -154,12 +154,15 @@ text::PromptText render_chat(const text::ChatTemplate& chat_template, const text
   }
 }
 
-namespace {
-
-infer::ThinkStart think_start(const text::PromptText& prompt, const ChatRequest& r) {
+infer::ThinkStart think_start(const text::PromptText& prompt, const text::ChatTemplate& chat_template,
+                              const text::Tokenizer& tokenizer, bool continues) {
   if (prompt.opens_thinking()) return infer::ThinkStart::opened;
-  return r.continues ? infer::ThinkStart::none : infer::ThinkStart::may_open;
+  if (continues) return infer::ThinkStart::none;
+  const bool spells = chat_template.mentions_thinking() && tokenizer.token_to_id("<think>") < 0;
+  return spells ? infer::ThinkStart::may_spell : infer::ThinkStart::may_open;
 }
+
+namespace {
 
 struct ReadConstraint {
   std::shared_ptr<const infer::ConstraintSource> source = {};
@@ -207,7 +210,7 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
     r.plan = read_think(Json(plan));
   const text::PromptText rendered = render_chat(m, f, r);
   r.prompt = rendered.encode(m.tokenizer);
-  r.think_start = think_start(rendered, r);
+  r.think_start = think_start(rendered, m.chat_template, m.tokenizer, r.continues);
   if (r.plan && r.tools.active()) bad_field("x_think", "cannot be combined with tools");
   const ReadConstraint constraint = read_constraint(m, f, r);
   r.options.constraint = constraint.source;

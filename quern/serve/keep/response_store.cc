@@ -1,5 +1,6 @@
-// Evicts the least recently used entry first.
 #include "quern/serve/keep/response_store.h"
+
+#include <algorithm>
 
 #include "quern/base/error.h"
 
@@ -7,6 +8,9 @@ namespace quern::serve {
 
 void ResponseStore::drop(std::list<Entry>::iterator it) {
   bytes_ -= it->bytes;
+  const auto share = shares_.find(it->response->owner);
+  share->second.bytes -= it->bytes;
+  if (--share->second.responses == 0) shares_.erase(share);
   by_id_.erase(it->response->id);
   recent_.erase(it);
 }
@@ -24,8 +28,22 @@ std::string ResponseStore::put(StoredResponse r) {
   recent_.push_front({std::make_shared<const StoredResponse>(std::move(r)), bytes});
   by_id_[recent_.front().response->id] = recent_.begin();
   bytes_ += bytes;
-  while (recent_.size() > maximum_ || (bytes_ > max_bytes_ && recent_.size() > 1)) drop(std::prev(recent_.end()));
+  Share& share = shares_[recent_.front().response->owner];
+  ++share.responses, share.bytes += bytes;
+  make_room();
   return trouble;
+}
+
+// The newest response stays, however large it is.
+void ResponseStore::make_room() {
+  while (recent_.size() > 1 && (recent_.size() > maximum_ || bytes_ > max_bytes_)) {
+    const bool by_count = recent_.size() > maximum_;
+    const auto most = std::ranges::max_element(
+        shares_, {}, [&](const auto& s) { return by_count ? s.second.responses : s.second.bytes; });
+    auto it = std::prev(recent_.end());
+    while (it != recent_.begin() && it->response->owner != most->first) --it;
+    drop(it != recent_.begin() ? it : std::prev(recent_.end()));
+  }
 }
 
 std::shared_ptr<const StoredResponse> ResponseStore::get(const std::string& id, const Caller& who) {

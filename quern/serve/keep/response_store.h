@@ -1,6 +1,6 @@
 // Stored conversations of /v1/responses, which later requests continue with `previous_response_id`. Kept in memory up
-// to a maximum count and size, least recently used evicted first; with a backend (such as a file) they survive
-// restarts. Whoever does not reach a response's owner is told that there is none.
+// to a maximum count and size; beyond it whoever keeps most loses what it used least recently. With a backend (such as a
+// file) they survive restarts. Whoever does not reach a response's owner is told that there is none.
 #pragma once
 #include <list>
 #include <memory>
@@ -45,11 +45,16 @@ class ResponseStore {
     size_t bytes;
   };
   void drop(std::list<Entry>::iterator it);
+  void make_room();
   size_t maximum_, max_bytes_, bytes_ = 0;
   std::unique_ptr<ResponseBackend> backend_;
   mutable std::mutex mutex_;
   std::list<Entry> recent_;  // most recent first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;
+  struct Share {
+    size_t responses = 0, bytes = 0;
+  };
+  std::unordered_map<std::string, Share> shares_;  // by owner
 };
 
 }  // namespace quern::serve

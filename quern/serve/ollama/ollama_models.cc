@@ -1,6 +1,8 @@
 // Models under names with the tag that Ollama gives to all: "zaya-nano:latest".
 #include "quern/serve/ollama/ollama_models.h"
 
+#include <algorithm>
+
 #include "quern/base/rng.h"
 #include "quern/base/stopwatch.h"
 #include "quern/nn/module.h"
@@ -40,11 +42,27 @@ Json details_json(const ServedModel* m) {
   return j;
 }
 
-Json model_json(const ModelEntry& e, const ServedModel* m, int64_t started) {
+struct ListedEntry {
+  std::string name;
+  ModelEntry entry;
+  std::shared_ptr<ServedModel> model;  // null: not loaded
+};
+
+std::vector<ListedEntry> entries_of(const ModelNames& names) {
+  std::vector<ListedEntry> out;
+  const std::vector<ModelEntry> entries = names.models.entries();
+  for (const auto& [name, id] : names.listed())
+    if (const auto e = std::ranges::find(entries, id, &ModelEntry::id); e != entries.end())
+      out.push_back({name, *e, names.models.loaded(id)});
+  return out;
+}
+
+Json model_json(const ListedEntry& l, const ModelNames& names) {
+  const std::string tagged = l.name + ":latest";
   Json j = Json::object();
-  j.set("name", e.id + ":latest"), j.set("model", e.id + ":latest");
-  j.set("modified_at", rfc3339_micro(static_cast<double>(m ? m->created : started)));
-  j.set("size", e.bytes), j.set("digest", digest_of(e)), j.set("details", details_json(m));
+  j.set("name", tagged), j.set("model", tagged);
+  j.set("modified_at", rfc3339_micro(static_cast<double>(l.model ? l.model->created : names.started)));
+  j.set("size", l.entry.bytes), j.set("digest", digest_of(l.entry)), j.set("details", details_json(l.model.get()));
   return j;
 }
 
@@ -64,24 +82,22 @@ EmbeddedInputs embed_field(ServedModel& m, Exchange& e, const Json& body, const 
 
 }  // namespace
 
-Json ollama_tags_json(const ModelManager& models, int64_t started, const ModelShown& shown) {
+Json ollama_tags_json(const ModelNames& names) {
   Json j = Json::object(), list = Json::array();
-  for (const ModelEntry& e : models.entries())
-    if (shown(e.id)) list.push(model_json(e, models.loaded(e.id).get(), started));
+  for (const ListedEntry& l : entries_of(names)) list.push(model_json(l, names));
   j.set("models", std::move(list));
   return j;
 }
 
-Json ollama_running_json(const ModelManager& models, int64_t started, const ModelShown& shown) {
+Json ollama_running_json(const ModelNames& names) {
   Json j = Json::object(), list = Json::array();
   constexpr double kWithoutEnd = 100.0 * 365 * 86400;
-  for (const ModelEntry& e : models.entries()) {
-    const auto m = models.loaded(e.id);
-    if (!m || !shown(e.id)) continue;
-    Json one = model_json(e, m.get(), started);
-    const auto left = models.idle_seconds_left(e.id);
+  for (const ListedEntry& l : entries_of(names)) {
+    if (!l.model) continue;
+    Json one = model_json(l, names);
+    const auto left = names.models.idle_seconds_left(l.entry.id);
     one.set("expires_at", rfc3339_micro(static_cast<double>(unix_time()) + left.value_or(kWithoutEnd)));
-    one.set("size_vram", int64_t{0}), one.set("context_length", m->max_tokens());
+    one.set("size_vram", int64_t{0}), one.set("context_length", l.model->max_tokens());
     list.push(std::move(one));
   }
   j.set("models", std::move(list));
