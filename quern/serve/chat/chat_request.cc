@@ -158,8 +158,9 @@ infer::ThinkStart think_start(const text::PromptText& prompt, const text::ChatTe
                               const text::Tokenizer& tokenizer, bool continues) {
   if (prompt.opens_thinking()) return infer::ThinkStart::opened;
   if (continues) return infer::ThinkStart::none;
-  const bool spells = chat_template.mentions_thinking() && tokenizer.token_to_id("<think>") < 0;
-  return spells ? infer::ThinkStart::may_spell : infer::ThinkStart::may_open;
+  // A template that knows where the thinking of an answer ends is that of a model that begins one by itself.
+  const bool thinks = chat_template.source().find("</think>") != std::string::npos;
+  return thinks && tokenizer.token_to_id("<think>") < 0 ? infer::ThinkStart::may_spell : infer::ThinkStart::may_open;
 }
 
 namespace {

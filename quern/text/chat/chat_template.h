@@ -20,7 +20,6 @@ class ChatTemplate {
   // context: messages, add_generation_prompt, bos_token, tools, enable_thinking … as the template wants them.
   std::string render(const Json& context) const;
   const std::string& source() const { return source_; }
-  bool mentions_thinking() const { return source_.find("<think>") != source_.npos; }
 
  private:
   struct Program;

@@ -1,0 +1,29 @@
+// Where an answer begins: inside a thinking that the prompt opens, before one of the model's own, or at once.
+#include <gtest/gtest.h>
+
+#include "quern/serve/chat/chat_request.h"
+
+namespace quern::serve {
+namespace {
+
+text::Tokenizer tokenizer_with(const std::string& more) {
+  return text::Tokenizer::from_json(R"({"model": {"type": "BPE", "merges": [], "vocab": {"a": 0, "<": 1)" + more +
+                                    R"(}}, "decoder": {"type": "ByteLevel"}})");
+}
+
+TEST(ThinkStart, IsAsPromptTemplateAndTokenizerSay) {
+  using enum infer::ThinkStart;
+  const text::Tokenizer spells = tokenizer_with(""), has_token = tokenizer_with(R"(, "<think>": 2)");
+  const auto plain = text::ChatTemplate::parse("{% if think %}<think>{% endif %}a");
+  const auto knows = text::ChatTemplate::parse("{#- <think>, then </think> -#}a");
+  const text::PromptText prompt{.text = "a"}, inside{.text = "a<think>\n"};
+  EXPECT_EQ(think_start(inside, knows, spells, false), opened);
+  EXPECT_EQ(think_start(inside, plain, has_token, true), opened);
+  EXPECT_EQ(think_start(prompt, knows, spells, true), none) << "the request gave the beginning of the answer";
+  EXPECT_EQ(think_start(prompt, knows, spells, false), may_spell);
+  EXPECT_EQ(think_start(prompt, knows, has_token, false), may_open);
+  EXPECT_EQ(think_start(prompt, plain, spells, false), may_open) << "no thinking but the one that the template opens";
+}
+
+}  // namespace
+}  // namespace quern::serve
