@@ -37,6 +37,7 @@ class QuestionReader {
       recall::for_each_word(
           s, [&](size_t b, size_t e) { people_.push_back(lowered(std::string_view(s).substr(b, e - b))); });
     for (size_t i = people_.size(); i-- > 0;) people_.push_back(people_[i] + "s");  // Adas Nachrichten
+    for (const std::string& s : f_.speakers) people_.push_back(lowered(s));         // 李娜: a word of several
   }
 
   ReadQuestion run(std::string_view question, const std::vector<ContextTurn>& context) {

@@ -136,7 +136,13 @@ size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
   if (!is(k, Lex::unit) || t_[k].value < static_cast<int32_t>(Unit::day)) return 0;
   const size_t end = within(k + 1, base, depth);
   if (!end) return 0;
-  const std::optional<Period> units = units_of(base, static_cast<Unit>(t_[k].value), c);
+  const Unit unit = static_cast<Unit>(t_[k].value);
+  if (t_[k].plural && c.v == 1 && c.n == 1 && (unit == Unit::day || unit == Unit::week) &&
+      base.grain != Grain::week) {
+    out = third_of(base, c.from_end ? Word::late : Word::early);  // "the first days of June"
+    return end;
+  }
+  const std::optional<Period> units = units_of(base, unit, c);
   if (!units) return 0;
   out = *units;
   return out.first() > out.last() ? 0 : end;
@@ -231,6 +237,39 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   return end;
 }
 
+// "the 2nd and 3rd of March", "March 2/3", "9/10 March", behind "the weekend of": the first of the two
+size_t TimeParser::two_days(size_t i, Period& out) const {
+  PartialDate date;
+  int d = 0;
+  if (is(i, Lex::date) && t_[i].weak && month_here(i + 1)) {
+    const int first = t_[i].month < t_[i].day ? t_[i].month : t_[i].day;
+    out = resolve({0, t_[i + 1].value, first});
+    return i + 2;
+  }
+  auto joins = [&](size_t k) {
+    return is(k, Word::and_) || is(k, Word::to) || dash(k) || (k < n_ && t_[k].before == '/');
+  };
+  auto behind = [&](size_t k) { return is(k, Word::and_) || is(k, Word::to) ? skip(k + 1, Word::the) : k; };
+  if (const size_t k = day_number(skip(i, Word::the), d); k && joins(k))
+    if (const size_t end = partial(behind(k), date); end && date.day && date.month) {
+      date.day = d;
+      out = resolve(date);
+      return end;
+    }
+  if (const size_t k = partial(i, date); k && date.day && date.month && joins(k)) {
+    const size_t end = day_number(behind(k), d);
+    if (!end || is(end, Lex::unit) || is(end, Lex::month)) return 0;
+    if (int y = 0; const size_t with_year = year(end, y)) {
+      date.year = y;
+      out = resolve(date);
+      return with_year;
+    }
+    out = resolve(date);
+    return end;
+  }
+  return 0;
+}
+
 // "the week of May 8th"
 size_t TimeParser::week_of(size_t i, Period& out, int depth) const {
   size_t j = skip(i, Word::the);
@@ -242,7 +281,8 @@ size_t TimeParser::week_of(size_t i, Period& out, int depth) const {
   else
     return 0;
   Period base;
-  const size_t end = period(k, base, depth + 1);
+  size_t end = two_days(k, base);
+  if (!end) end = period(k, base, depth + 1);
   if (!end || base.impossible || base.grain > Grain::day) return 0;
   const Day monday = week_begin(base.first());
   const bool absolute = base.absolute;

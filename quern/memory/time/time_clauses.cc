@@ -151,7 +151,7 @@ size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out
   const bool named = from.rule == TimeRule::named_day || weekday_here(j);
   if (b.after_period && named && to.hi < from.lo && to.first() == to.last())  // Monday to Wednesday of last week
     while (from.lo > to.lo) from.lo -= 7 * kDaySeconds, from.hi -= 7 * kDaySeconds;
-  if (!b.after_period || to.impossible || to.hi < from.lo) return 0;
+  if (!b.after_period || to.impossible || (to.hi < from.lo && !earlier_holiday(to, from))) return 0;
   out = from;
   out.hi = to.hi, out.absolute = from.absolute && to.absolute, out.name = "date-span", out.rule = TimeRule::plain;
   out.grain = Grain::week;
@@ -161,7 +161,10 @@ size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out
 TimeConstraint TimeParser::from_period(const Period& p) const {
   TimeConstraint c;
   c.axis = Axis::date;
-  if (!p.impossible) c.ranges.push_back({p.lo, p.hi});
+  if (p.name == std::string_view(kWeekendsBack))
+    for (int64_t lo = p.lo; lo < p.hi; lo += 7 * kDaySeconds) c.ranges.push_back({lo, lo + 2 * kDaySeconds - 1});
+  else if (!p.impossible)
+    c.ranges.push_back({p.lo, p.hi});
   c.grain = p.grain, c.rule = p.rule, c.argument = p.argument, c.absolute = p.absolute, c.soft = p.soft,
   c.year_said = p.year_said, c.name = p.name;
   return c;
@@ -297,6 +300,7 @@ size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
     if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
     Period q;
     const size_t more = period(k, q);
+    if (more && excepted_behind(more)) break;  // "the last 5 days, Tuesday excluded"
     if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
     if (q.year_said && out.absolute && !out.year_said) share_year(civil(q.first()).year, out);
     // "July 3rd, 2023" was taken whole; "the first session, May 8" is not a list of dates.
@@ -442,7 +446,7 @@ TimeQuery TimeParser::run() {
     }
     c.begin = t_[i].begin, c.end = t_[end - 1].end;
     c.mention = mentioned(i);
-    if (std::string_view(c.name) == "clock-bare" && !c.ranges.empty())
+    if (std::string_view(c.name) == "clock-bare" && !c.ranges.empty() && c.axis == Axis::date)
       out_.notes.push_back(fmt::format("'{}' is taken as {} to {}", text_.substr(c.begin, c.end - c.begin),
                                        clock_text(second_part(c.ranges[0].lo)),
                                        clock_text(second_part(c.ranges[0].hi))));
@@ -466,6 +470,7 @@ TimeQuery TimeParser::run() {
     last_end = end, i = end;
   }
   drop_vague();
+  settle_hours();
   frame_neither();
   settle_frames(out_);
   if (ahead_of_now_ && out_.constraints.empty()) {

@@ -14,7 +14,8 @@ size_t TimeParser::session_noun(size_t i) const {
   const bool place = i > 0 && i <= n_ && (t_[i - 1].lex == Lex::ordinal || t_[i - 1].word == Word::last);
   if (place && first_session_ < i && !t_[i - 1].digits &&
       (sentence_end(i) || is(i, Word::and_) || is(i, Word::or_)) && i >= 2 &&
-      (is(i - 2, Word::the) || is(i - 2, Word::our) || comparing_ || differing_))
+      (is(i - 2, Word::the) || is(i - 2, Word::our) || is(i - 2, Word::very) || excepting_ || comparing_ ||
+       differing_))
     return i;
   if ((is(i, Word::one) || said(i, "ones")) && first_session_ < i && !is(i + 1, Lex::unit) &&
       !is(i + 1, Lex::session))

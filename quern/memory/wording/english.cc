@@ -192,6 +192,9 @@ void plain_english(std::vector<WordPiece>& pieces, std::vector<std::string>& not
     } else if (const auto [mended, genitive] = mended_with_genitive(w); !mended.empty()) {
       notes.push_back(fmt::format("'{}' is read as '{}'", p.word, mended));
       p.word = std::string(mended) + (genitive ? "'s" : "");
+    } else if ((w == "small" || w == "wee" || w == "early") && next == "hours") {
+      p.word = "smallhours";
+      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     } else if ((w == "yester" || w == "to" || w == "week" || w == "after" || w == "mid") && i + 1 < pieces.size() &&
                lexicon_find(w + next) && (w != "to" || next == "day" || next == "morrow" || next == "night") &&
                (w != "after" || next == "noon") && (w != "week" || next == "end") &&
