@@ -43,8 +43,10 @@ class QuestionReader {
   ReadQuestion run(std::string_view question, const std::vector<ContextTurn>& context) {
     const Carried before = carried(context);
     ReadQuestion out;
-    PlainWording plain = plain_wording(question, people_);
+    std::vector<std::string> slips;
+    PlainWording plain = plain_wording(with_names_mended(question, f_.speakers, slips), people_);
     out.text = std::move(plain.text), out.notes = std::move(plain.notes);
+    out.notes.insert(out.notes.end(), slips.begin(), slips.end());
     const DateOrder order = order_of(plain.language);
     EventTimes events = event_times(out.text, order, people_, f_);
     for (std::string& n : events.notes) out.notes.push_back(std::move(n));

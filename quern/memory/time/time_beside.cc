@@ -167,7 +167,8 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   bool counted = false, some = false;
   if (const size_t k = count(j, v)) some = counted = true, j = k;
   if (j >= n_ || !(is(j, Lex::unit) || (weekday_here(j) && !t_[j].plural && !some))) return 0;
-  if (!some && j == i) return 0;
+  if (!some && j == i && !is(j, Lex::weekday)) return 0;
+  const bool article = some || j > i;
   const bool fortnight = is(j, Lex::unit) && t_[j].value == -2;
   if (fortnight) v *= 2;
   if (!fortnight && is(j, Lex::unit) && (t_[j].value < static_cast<int32_t>(Unit::day))) return 0;
@@ -188,6 +189,7 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   Period base;
   const size_t end = period(k, base, depth + 1);
   if (!end || base.impossible || base.name == std::string_view("next")) return 0;
+  if (!article && (!base.absolute || base.grain != Grain::day)) return 0;  // "Monday after Easter"
   const bool absolute = base.absolute;
   if (base.grain == Grain::part && !named && u == Unit::day) {  // "the day before yesterday in the morning"
     const int64_t shift = (before ? -1 : 1) * std::min<int64_t>(v, 10'000) * kDaySeconds;
@@ -227,7 +229,7 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
       const Day lo = add_months(month_begin(from), before ? -1 : 1);
       out = Period::days(lo, add_months(lo, 1) - 1, Grain::month, "beside");
     } else if (u == Unit::weekend) {
-      const Day saturday = before ? week_begin(from - 1) - 2 : week_begin(from) + 5;
+      const Day saturday = before ? week_begin(from - 1) - 2 : from + (5 - weekday_of(from) + 6) % 7 + 1;
       out = Period::days(saturday, saturday + 1, Grain::week, "beside");
     } else {
       return 0;

@@ -181,6 +181,7 @@ size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
     const bool comma = k < n_ && t_[k].before == ',';
     if (!comma && !is(k, Word::and_) && !is(k, Word::or_)) return 0;
     if (is(k, Word::and_) || is(k, Word::or_)) ++k;
+    if (is(k, Word::on)) ++k;
     return skip(k, Word::the);
   };
   size_t end = 0;

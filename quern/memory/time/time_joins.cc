@@ -79,6 +79,7 @@ size_t TimeParser::exception_word(size_t i) const {
         return 0;
       return end;
     }
+  if (said(i, "bar") && !out_.constraints.empty() && (is(i + 1, Word::the) || is(i + 1, Lex::weekday))) return i + 1;
   const bool plural = i + 1 < n_ && t_[i + 1].plural &&
                       (is_unit(i + 1, Unit::weekend) || is(i + 1, Lex::weekday) || is(i + 1, Lex::part));
   if (said(i, "no") && plural) return i + 1;  // "no weekends"
@@ -98,6 +99,8 @@ size_t TimeParser::excepted_behind(size_t i) const {
                                                  "aside",    "not included", "not counted", "skipped"};
   for (const std::string_view words : kBehind)
     if (const size_t end = phrase(i, words)) return end;
+  for (const std::string_view words : {"except", "but not"})  // "last week, Monday except"
+    if (const size_t end = phrase(i, words); end && sentence_end(end)) return end;
   return 0;
 }
 

@@ -213,6 +213,7 @@ class TimeParser {
   size_t session_verb(size_t i, TimeConstraint& out) const;
   size_t response_clause(size_t i, TimeConstraint& out) const;
   size_t thing_said(size_t i, TimeConstraint& out) const;
+  size_t opened_with(size_t i, TimeConstraint& out) const;
 
   std::string_view text_;
   const TimeWords& w_;

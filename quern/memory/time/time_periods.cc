@@ -267,6 +267,8 @@ size_t TimeParser::this_or_last_unit(size_t i, Period& out) const {
     out.lo = clock_.now - kHour / 2, out.hi = clock_.now, out.grain = Grain::second, out.name = "rolling";
     return j + 2;
   }
+  if (!counted && (said(j, "full") || said(j, "whole") || said(j, "entire") || said(j, "complete")))
+    ++j, article = false;
   if (!is(j, Lex::unit)) return 0;
   const bool fortnight = t_[j].value == -2;
   const Unit u = fortnight ? Unit::week : static_cast<Unit>(t_[j].value);
@@ -346,7 +348,7 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
   if (const size_t k = this_or_last_unit(i, week); k && is_unit(k - 1, Unit::week) && week.grain == Grain::week) {
     size_t d = is(k, Word::on) ? k + 1 : k;
     d = skip(d, Word::the);
-    if (is(d, Lex::weekday) && !t_[d].plural && week.last() - week.first() == 6) {
+    if (is(d, Lex::weekday) && !t_[d].plural && !excepted_behind(d + 1) && week.last() - week.first() == 6) {
       of_week(week.first() + t_[d].value);
       return d + 1;
     }

@@ -175,6 +175,23 @@ size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
   return second + 2;
 }
 
+// "What did Ada start with on Monday?", "How did Ada finish yesterday?": her first turn, her last.
+size_t TimeParser::opened_with(size_t i, TimeConstraint& out) const {
+  static constexpr std::string_view kOpening[] = {"start", "begin", "open"},
+                                    kClosing[] = {"finish", "end", "close", "conclude"};
+  const std::string_view w = i < n_ ? w_.spelling(i) : std::string_view();
+  const bool first = std::find(std::begin(kOpening), std::end(kOpening), w) != std::end(kOpening);
+  const bool last = std::find(std::begin(kClosing), std::end(kClosing), w) != std::end(kClosing);
+  if ((!first && !last) || i < 2 || !said(i - 2, "did") || is(i - 1, Word::we) || said(i - 1, "it")) return 0;
+  size_t j = i + 1;
+  while (said(j, "off") || said(j, "out") || is(j, Word::up) || said(j, "with") || is(j, Word::by)) ++j;
+  if (!sentence_end(j) && !preposition_of_time(j) && !is(j, Lex::day_word) && !is(j, Word::last) && !weekday_here(j))
+    return 0;
+  if (j == i + 1 && !said(0, "how")) return 0;  // "did the film end on Monday?"
+  out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = last, out.ranges = {{1, 1}};
+  return j;
+}
+
 bool TimeParser::preposition_of_time(size_t i) const {
   return is(i, Word::on) || is(i, Word::in) || is(i, Word::at) || is(i, Word::of) || is(i, Word::over);
 }
@@ -197,7 +214,10 @@ size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
     if (!j) return 0;
   }
   // "what did I say last?"
-  if (i > 0 && j == i + 1 && std::find(std::begin(verbs), std::end(verbs), w_.spelling(i - 1)) != std::end(verbs) &&
+  bool verb_before = false;  // "what did Ada say first on Monday?", "… said Ada last on Monday"
+  for (size_t back = 1; back <= 2 && back <= i && !t_[i - back + 1].starts; ++back)
+    verb_before |= std::find(std::begin(verbs), std::end(verbs), w_.spelling(i - back)) != std::end(verbs);
+  if (verb_before && j == i + 1 &&
       (sentence_end(j) || preposition_of_time(j) || is(j, Lex::day_word) ||
        (!from_end && (is(j, Word::last) || is(j, Word::this_) || weekday_here(j))))) {
     out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;

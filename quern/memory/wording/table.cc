@@ -198,6 +198,9 @@ size_t WordingTable::known(const std::vector<std::string>& folded) const {
 // Of four letters only two that changed places or one that was doubled; of five also one that was lost.
 std::string WordingTable::mended(const std::string& folded) const {
   if (folded.size() < 4 || has(folded) || own_.contains(folded)) return {};
+  for (size_t i = 1; i < folded.size(); ++i)  // one letter twice: of any word, also a small one ("paas")
+    if (folded[i] == folded[i - 1])
+      if (std::string once = folded.substr(0, i) + folded.substr(i + 1); once.size() > 2 && has(once)) return once;
   const std::pair<std::string, std::vector<std::string>>* found = nullptr;
   for (const auto& entry : timely_) {
     const std::string& t = entry.first;

@@ -439,8 +439,10 @@ PlainWording plain_wording(std::string_view question, const std::vector<std::str
     ordinal_points(s.words, s.tail);
     s.words = german_parts(s.words);
   }
-  const std::vector<WordPiece>& words = out.language == Language::french ? parts : s.words;
+  std::vector<WordPiece> words = out.language == Language::french ? parts : s.words;
   std::vector<std::string> spelled = folded_all(words, names);
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i].name = std::find(names.begin(), names.end(), folded(words[i].word)) != names.end();
   for (size_t i = 0; i < words.size(); ++i)
     if (std::string mended = table_of(out.language).mended(spelled[i]); !mended.empty()) {
       out.notes.push_back(fmt::format("'{}' is read as '{}'", words[i].word, mended));
