@@ -81,6 +81,11 @@ size_t TimeParser::session_anchor(size_t i, TimeQuery& out) const {
   const bool noun = (is(k, Lex::session) && t_[k].value == 0) || is(k, Word::one) || is(k, Word::that);
   if (!noun) {  // "the March 6 one", "Tuesday's chat"
     const size_t end = period(k, p, 1);
+    const bool genitive = end && sentence_end(end) && w_.spelling(end - 1).ends_with("'s");  // "last Tuesday's"
+    if (genitive && !p.impossible) {
+      out.constraints.push_back(from_period(p));
+      return end;
+    }
     if (!end || p.impossible ||
         !(is(end, Word::one) || (is(end, Lex::session) && t_[end].value == 0 && !t_[end].plural)))
       return 0;

@@ -75,6 +75,15 @@ std::optional<Period> units_of(const Period& base, Unit u, Counted c) {
 
 // of | in PERIOD, which has a week or more
 size_t TimeParser::within(size_t i, Period& base, int depth) const {
+  if (excepting_ && sentence_end(i) && !out_.constraints.empty()) {  // "last month apart from the first week"
+    const TimeConstraint& frame = out_.constraints.back();
+    const bool wide = frame.grain == Grain::month || frame.grain == Grain::season || frame.grain == Grain::year;
+    if (frame.axis == Axis::date && frame.ranges.size() == 1 && wide && !frame.anchor &&
+        frame.ranges[0].lo > kNoBegin && frame.ranges[0].hi < kNoEnd) {
+      base = Period::days(day_part(frame.ranges[0].lo), day_part(frame.ranges[0].hi), frame.grain, frame.name);
+      return i;
+    }
+  }
   if (is(i, Word::of) || is(i, Word::in))
     ++i;
   else if (i > 0 && t_[i - 1].word != Word::early && t_[i - 1].word != Word::late && t_[i - 1].word != Word::mid)
@@ -229,7 +238,8 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
       const Day lo = add_months(month_begin(from), before ? -1 : 1);
       out = Period::days(lo, add_months(lo, 1) - 1, Grain::month, "beside");
     } else if (u == Unit::weekend) {
-      const Day saturday = before ? week_begin(from - 1) - 2 : from + (5 - weekday_of(from) + 6) % 7 + 1;
+      const Day sunday = from - 1 - (weekday_of(from - 1) + 1) % 7,  // the last one before it
+          saturday = before ? sunday - 1 : from + (5 - weekday_of(from) + 6) % 7 + 1;
       out = Period::days(saturday, saturday + 1, Grain::week, "beside");
     } else {
       return 0;
@@ -325,6 +335,19 @@ size_t TimeParser::part_of_named_week(size_t i, Period& out) const {
   const Day d = week.first() + t_[i].value;
   out = Period::days(d, d, Grain::day, kDayOfNamedWeek);
   with_part(i + 1, out);
+  return end;
+}
+
+// "Saturday evening, March 2": the part of that date
+size_t TimeParser::part_of_dated_day(size_t i, Period& out) const {
+  if (!weekday_here(i) || t_[i].plural || !is(i + 1, Lex::part) || t_[i + 1].plural) return 0;
+  PartialDate date;
+  const size_t end = partial(skip(i + 2, Word::the), date);
+  if (!end || !date.day) return 0;
+  const Period day = resolve(date);
+  if (day.impossible) return 0;
+  out = day_part_period(day.first(), static_cast<DayPart>(t_[i + 1].value), PartBounds::strict);
+  out.absolute = true, out.year_said = day.year_said;
   return end;
 }
 

@@ -44,6 +44,7 @@ size_t TimeParser::period(size_t i, Period& out, int depth) const {
   attempt(named_day(i, p));
   attempt(part_of_named_week(i, p));
   attempt(weeks_before_named(i, p));
+  attempt(part_of_dated_day(i, p));
   attempt(midweek(i, p));
   attempt(named_relative(i, p));
   attempt(calendar_date(i, p));
@@ -170,57 +171,6 @@ TimeConstraint TimeParser::from_period(const Period& p) const {
   return c;
 }
 
-// Days of one month: "the 1st and 2nd of March", "March 2nd, 3rd and 5th".
-size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
-  size_t j = i;
-  if (is(j, Word::on) || is(j, Word::in)) ++j;
-  std::vector<int> days;
-  PartialDate p;
-  int d = 0;
-  auto next = [&](size_t k) -> size_t {  // behind "and", "or" or a comma
-    const bool comma = k < n_ && t_[k].before == ',';
-    if (!comma && !is(k, Word::and_) && !is(k, Word::or_)) return 0;
-    if (is(k, Word::and_) || is(k, Word::or_)) ++k;
-    if (is(k, Word::on)) ++k;
-    return skip(k, Word::the);
-  };
-  size_t end = 0;
-  if (month_here(j)) {
-    end = partial(j, p);
-    if (!end || !p.day || p.year) return 0;
-    days.push_back(p.day);
-    for (size_t k = next(end); k; k = next(end)) {
-      const size_t more = day_number(k, d);
-      const bool bare = more && !is(more - 1, Lex::ordinal);  // "March 5, 7 and 9"
-      if (!more || (bare && !sentence_end(more) && !is(more, Word::and_) && !is(more, Word::or_)) ||
-          is(more, Word::of) || is(more, Lex::month) || is(more, Lex::session) || is(more, Lex::unit))
-        break;
-      days.push_back(d), end = more;
-    }
-  } else {
-    size_t k = skip(j, Word::the);
-    for (size_t m = day_number(k, d); m && days.size() < kLongestList; m = day_number(k, d)) {
-      if (is(m, Word::of) || is(m, Lex::month)) {
-        end = partial(k, p);
-        break;
-      }
-      days.push_back(d);
-      k = next(m);
-      if (!k) return 0;
-    }
-    if (!end || !p.day) return 0;
-    days.push_back(p.day);
-  }
-  if (days.size() < 2) return 0;
-  out.axis = Axis::date, out.grain = Grain::day, out.absolute = true, out.name = "date-list";
-  for (const int day : days) {
-    const Period one = resolve({p.year, p.month, day});
-    if (one.impossible) return 0;
-    out.ranges.push_back({one.lo, one.hi});
-  }
-  return end;
-}
-
 // Which end of the range a clause leaves open by its first words; moves j behind them.
 TimeParser::RangeOpening TimeParser::range_opening(size_t i, size_t& j) const {
   RangeOpening open = RangeOpening::none;
@@ -237,6 +187,9 @@ TimeParser::RangeOpening TimeParser::range_opening(size_t i, size_t& j) const {
     ++j;
   } else if ((is(j, Word::earlier) || is(j, Word::later)) && said(j + 1, "than")) {
     open = is(j, Word::earlier) ? RangeOpening::before : RangeOpening::after;
+    j += 2;
+  } else if ((said(j, "older") || said(j, "newer")) && said(j + 1, "than")) {
+    open = said(j, "older") ? RangeOpening::before : RangeOpening::after;
     j += 2;
   } else if (is(j, Word::as) && is(j + 1, Word::of)) {
     j += 2, open = RangeOpening::since;
@@ -304,6 +257,11 @@ size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
     if (more && excepted_behind(more)) break;  // "the last 5 days, Tuesday excluded"
     if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
     if (q.year_said && out.absolute && !out.year_said) share_year(civil(q.first()).year, out);
+    if (q.name == std::string_view(kDayOfNamedWeek) && out.rule == TimeRule::named_day)
+      for (TimeRange& r : out.ranges) {  // "on Wednesday and Friday last week"
+        const Day d = week_begin(q.first()) + weekday_of(day_part(r.lo));
+        r = {d * kDaySeconds, (d + int64_t{1}) * kDaySeconds - 1};
+      }
     // "July 3rd, 2023" was taken whole; "the first session, May 8" is not a list of dates.
     out.ranges.push_back({q.lo, q.hi});
     out.rule = TimeRule::plain, end = more;

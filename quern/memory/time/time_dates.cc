@@ -287,4 +287,55 @@ size_t TimeParser::numbered_week(size_t i, Period& out) const {
   return end;
 }
 
+// Days of one month: "the 1st and 2nd of March", "March 2nd, 3rd and 5th".
+size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
+  size_t j = i;
+  if (is(j, Word::on) || is(j, Word::in)) ++j;
+  std::vector<int> days;
+  PartialDate p;
+  int d = 0;
+  auto next = [&](size_t k) -> size_t {  // behind "and", "or" or a comma
+    const bool comma = k < n_ && t_[k].before == ',';
+    if (!comma && !is(k, Word::and_) && !is(k, Word::or_)) return 0;
+    if (is(k, Word::and_) || is(k, Word::or_)) ++k;
+    if (is(k, Word::on)) ++k;
+    return skip(k, Word::the);
+  };
+  size_t end = 0;
+  if (month_here(j)) {
+    end = partial(j, p);
+    if (!end || !p.day || p.year) return 0;
+    days.push_back(p.day);
+    for (size_t k = next(end); k; k = next(end)) {
+      const size_t more = day_number(k, d);
+      const bool bare = more && !is(more - 1, Lex::ordinal);  // "March 5, 7 and 9"
+      if (!more || (bare && !sentence_end(more) && !is(more, Word::and_) && !is(more, Word::or_)) ||
+          is(more, Word::of) || is(more, Lex::month) || is(more, Lex::session) || is(more, Lex::unit))
+        break;
+      days.push_back(d), end = more;
+    }
+  } else {
+    size_t k = skip(j, Word::the);
+    for (size_t m = day_number(k, d); m && days.size() < kLongestList; m = day_number(k, d)) {
+      if (is(m, Word::of) || is(m, Lex::month)) {
+        end = partial(k, p);
+        break;
+      }
+      days.push_back(d);
+      k = next(m);
+      if (!k) return 0;
+    }
+    if (!end || !p.day) return 0;
+    days.push_back(p.day);
+  }
+  if (days.size() < 2) return 0;
+  out.axis = Axis::date, out.grain = Grain::day, out.absolute = true, out.name = "date-list";
+  for (const int day : days) {
+    const Period one = resolve({p.year, p.month, day});
+    if (one.impossible) return 0;
+    out.ranges.push_back({one.lo, one.hi});
+  }
+  return end;
+}
+
 }  // namespace quern::memory

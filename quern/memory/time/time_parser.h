@@ -104,6 +104,7 @@ class TimeParser {
   size_t counted_part(size_t i, Period& out, int depth) const;
   size_t beside_period(size_t i, Period& out, int depth) const;
   size_t part_of_named_week(size_t i, Period& out) const;
+  size_t part_of_dated_day(size_t i, Period& out) const;
   size_t weeks_before_named(size_t i, Period& out) const;
   size_t midweek(size_t i, Period& out) const;
   size_t eve_of(size_t i, Period& out, int depth) const;

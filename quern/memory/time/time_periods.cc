@@ -384,6 +384,10 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
       of_week(week.first() + w);
       return end;
     }
+    if (const size_t end = w >= 5 ? this_or_last_unit(m, week) : 0; end && is_unit(end - 1, Unit::weekend)) {
+      on(week.first() + w - 5);
+      return end;
+    }
     if (const size_t end = ago(m, week); end && week.grain == Grain::week) {
       of_week(week.first() + w);
       return end;

@@ -198,9 +198,9 @@ bool TimeParser::preposition_of_time(size_t i) const {
 
 // The first thing Ada said, the last three things they wrote: turns. "The last thing we talked about" is none.
 size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
-  static constexpr std::string_view verbs[] = {"said",    "say",       "says",  "wrote",   "write",   "came",
-                                               "spoke",   "told",      "sent",  "posted",  "texted",  "typed",
-                                               "written", "mentioned", "asked", "replied", "answered"};
+  static constexpr std::string_view verbs[] = {
+      "said",  "say",  "says", "wrote",  "write",  "came",  "reply",   "answer",    "ask",   "send",    "text",
+      "spoke", "told", "sent", "posted", "texted", "typed", "written", "mentioned", "asked", "replied", "answered"};
   size_t j = i;
   while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;
   int64_t v = 1;
@@ -241,13 +241,15 @@ size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
   else
     many = from_end ? 1 : v;
   if (!said(j, "thing") && !said(j, "things") && !said(j, "words") && !said(j, "word") && !said(j, "sentence") &&
-      !said(j, "sentences") && !said(j, "remark") && !said(j, "statement"))
+      !said(j, "sentences") && !said(j, "remark") && !said(j, "line") && !said(j, "lines") && !said(j, "statement"))
     return 0;
   const size_t noun = j++;
   size_t k = is(j, Word::that) ? j + 1 : j;
   if (said(i, "first") && said(noun, "thing") && is(j, Word::in)) return 0;  // "first thing in the morning"
   const bool told = i > 0 && std::find(std::begin(verbs), std::end(verbs), w_.spelling(i - 1)) != std::end(verbs);
-  if (told && (sentence_end(j) || preposition_of_time(j) || said(j, "what"))) {  // "Ada said the first sentence"
+  const bool hers = i > 0 && w_.spelling(i - 1).ends_with("'s");  // "Ada's first words"
+  if ((told || hers) &&
+      (sentence_end(j) || preposition_of_time(j) || said(j, "what"))) {  // "Ada said the first sentence"
     out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;
     out.ranges = {nth ? TimeRange{v, v} : TimeRange{1, many}};
     return noun + 1;

@@ -6,34 +6,6 @@ namespace quern::memory {
 namespace {
 
 constexpr std::string_view kWords = R"(
-一 | 壹 = one
-二 | 两 | 兩 | 俩 = two
-三 = three
-四 = four
-五 = five
-六 = six
-七 = seven
-八 = eight
-九 = nine
-十 = ten
-一百 | 百 = hundred
-半 = half
-几 | 幾 = few
-好几 | 若干 = several
-第 = di~
-第一 = first
-第二 = second
-第三 = third
-第四 = fourth
-第五 = fifth
-第六 = sixth
-第七 = seventh
-第八 = eighth
-第九 = ninth
-第十 = tenth
-第十一 = eleventh
-第十二 = twelfth
-最初 | 最早 | 最开始 | 头一 = first
 一月 | 一月份 = January
 二月 | 二月份 = February
 三月 | 三月份 = March
@@ -252,6 +224,12 @@ constexpr std::string_view kWords = R"(
 )";
 
 constexpr std::string_view kOrders = R"(
+two years ago @h = $4! two years ago
+@h qian~ zhoumo~ = the weekend before $1!
+@h zhiqian~ zhoumo~ = the weekend before $1!
+@h zhihou~ zhoumo~ = the weekend after $1!
+@h qian~ the last conversation = the last session before $1!
+@h zhiqian~ the last conversation = the last session before $1!
 @h qianliangtian~ = two days before $1!
 @m @d qianliangtian~ = two days before $1 $2
 @h qian~ # days = $3 days before $1!
@@ -426,6 +404,10 @@ chule~ on @t+ = except on $3
 chule~ @t+ wai~ = except $2
 chule~ @t+ = except $2
 @t+ zhiqian~ = before $1
+@m @d qian~ = before $1 $2
+@m qian~ = before $1
+@w qian~ = before $1
+@h qian~ = before $1!
 @t+ zhihou~ = after $1
 dao~ @t+ = until $2
 @h weekend = $1! weekend
@@ -491,7 +473,7 @@ xiaban~ = second half
 }  // namespace
 
 const WordingTexts& chinese_wording() {
-  static const WordingTexts texts{kWords, kOrders, kRest, chinese_holidays()};
+  static const WordingTexts texts{kWords, kOrders, kRest, chinese_holidays(), chinese_numbers()};
   return texts;
 }
 

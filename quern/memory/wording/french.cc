@@ -42,7 +42,6 @@ plusieurs = several
 une dizaine de = ten
 une quinzaine de jours = two weeks
 quinze jours = two weeks
-huit jours = a week
 une vingtaine de = twenty
 premier | premiere | 1er | 1ere | premiers | premieres = first
 toute premiere | tout premier = very first
@@ -323,6 +322,8 @@ aurait | avoir | aurons | serait | sera =
 
 constexpr std::string_view kOrders = R"(
 # first @x = first $1 $3
+of la~ @o a~ la~ @o @s = from the $3 to the $6 $7
+@s @d a~ @d = sessions $2 to $4
 with_what~ @n did we begun~ = the first thing $2 said
 with_what~ did @n begun~ = the first thing $3 said
 with_what~ @n at begun~ = the first thing $2 said

@@ -1,4 +1,4 @@
-// Numbers and ordinals above those in the tables of words, in German, French and Spanish.
+// Numbers and ordinals beside those in the tables of words.
 #include "quern/memory/wording/table.h"
 
 namespace quern::memory {
@@ -31,6 +31,22 @@ sechzig = sixty
 neunzig = ninety
 siebzig = seventy
 achtzig = eighty
+dreizehn = thirteen
+vierzehn = fourteen
+achtundvierzig = forty eight
+zweiundsiebzig = seventy two
+dreizehnte | dreizehnten = thirteenth
+vierzehnte | vierzehnten = fourteenth
+funfzehnte | funfzehnten = fifteenth
+sechzehnte | sechzehnten = sixteenth
+siebzehnte | siebzehnten = seventeenth
+achtzehnte | achtzehnten = eighteenth
+neunzehnte | neunzehnten = nineteenth
+zwanzigste | zwanzigsten = twentieth
+dreissigste | dreissigsten = thirtieth
+vierzigste | vierzigsten = fortieth
+funfzigste | funfzigsten = fiftieth
+hundertste | hundertsten = hundredth
 )";
 }
 
@@ -151,6 +167,39 @@ decimosegunda | decimosegundo = twelfth
 29o | 29a | 29º | 29ª = 29th
 30o | 30a | 30º | 30ª = 30th
 31o | 31a | 31º | 31ª = 31th
+)";
+}
+
+std::string_view chinese_numbers() {
+  return R"(
+一 | 壹 = one
+二 | 两 | 兩 | 俩 = two
+三 = three
+四 = four
+五 = five
+六 = six
+七 = seven
+八 = eight
+九 = nine
+十 = ten
+一百 | 百 = hundred
+半 = half
+几 | 幾 = few
+好几 | 若干 = several
+第 = di~
+第一 = first
+第二 = second
+第三 = third
+第四 = fourth
+第五 = fifth
+第六 = sixth
+第七 = seventh
+第八 = eighth
+第九 = ninth
+第十 = tenth
+第十一 = eleventh
+第十二 = twelfth
+最初 | 最早 | 最开始 | 头一 = first
 )";
 }
 

@@ -315,6 +315,7 @@ por favor | porfa | porfavor | gracias | oye | oiga | eh | pues | bueno | vale |
 
 constexpr std::string_view kOrders = R"(
 # first @x = first $1 $3
+of la~ @o a_la~ @o @s = from the $3 to the $5 $6
 with_what~ begun~ @n = the first thing $3 said
 with_what~ @n begun~ = the first thing $2 said
 with_what~ ended~ @n = the last thing $3 said
@@ -409,6 +410,10 @@ the @d and @d of @m = on $2 and $4 $6
 @d of @m of @y = $1 $3 $5
 @m of @y = $1 $3
 @m of @o = $1
+la~ @p of the @d of @m = the $2 of $7 $5
+la~ @p of the @d = the $2 of the $5th
+the @p of the @d of @m = the $2 of $7 $5
+the @p of the @d = the $2 of the $5th
 of @t+ to @t+ = from $2 to $4
 of @t+ until = from $2 until
 since @t+ until = from $2 until

@@ -72,6 +72,7 @@ const WordingTexts& chinese_wording();
 std::string_view german_numbers();
 std::string_view french_numbers();
 std::string_view spanish_numbers();
+std::string_view chinese_numbers();
 // Words of their own that a slip of one of time resembles (own_words.cc).
 std::string_view german_own_words();
 std::string_view french_own_words();

@@ -379,8 +379,8 @@ std::vector<WordPiece> german_parts(const std::vector<WordPiece>& words) {
 
 // "6." in German is the sixth, before a word or behind "am", "dem" and the like.
 void ordinal_points(std::vector<WordPiece>& words, const std::string& tail) {
-  static constexpr std::string_view kLeading[] = {"am",  "dem", "den", "vom",  "zum",
-                                                  "der", "das", "die", "beim", "bis"};
+  static constexpr std::string_view kLeading[] = {"am",  "dem", "den",  "vom", "zum", "der",
+                                                  "das", "die", "beim", "bis", "des"};
   for (size_t i = 0; i < words.size(); ++i) {
     WordPiece& w = words[i];
     const bool number =
