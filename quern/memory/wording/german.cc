@@ -190,7 +190,7 @@ nachste | nachsten | nachstes | nachster | kommende | kommenden | kommendes | da
 diese | diesen | dieses | dieser | diesem | der jetzigen | der laufenden | laufenden = this
 jener | jenem | jenes | jenen = that
 neuste | neusten | neueste | neuesten | neuestes | jungste | jungsten | jungstes = latest
-nummer | nr | no = number
+nummer | nr = number
 ganzer | ganzen | ganze | ganzes | kompletten | gesamten | gesamte = all
 das auf das vom | das auf das am | der auf den vom | die auf die vom | die auf das vom | folgte auf das vom | folgte auf das am = that followed the one of the
 folgte | gefolgt = 
