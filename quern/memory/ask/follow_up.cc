@@ -123,25 +123,11 @@ bool FollowUpReader::points() const {
 
 // The hours of a part of the day that stands somewhere, by itself.
 std::optional<TimeConstraint> FollowUpReader::hours_named() const {
-  constexpr int64_t kHour = 3600;
   for (size_t i = 0; i < n_; ++i) {
     if (!is(i, Lex::part) || t_[i].plural) continue;
     TimeConstraint c;
     c.axis = Axis::clock, c.grain = Grain::part, c.name = "part-of-day";
-    switch (static_cast<DayPart>(t_[i].value)) {
-      case DayPart::morning:
-        c.ranges = {{5 * kHour, 12 * kHour - 1}};
-        break;
-      case DayPart::afternoon:
-        c.ranges = {{12 * kHour, 17 * kHour - 1}};
-        break;
-      case DayPart::evening:
-        c.ranges = {{17 * kHour, 22 * kHour - 1}};
-        break;
-      case DayPart::night:
-        c.ranges = {{22 * kHour, kDaySeconds - 1}, {0, 5 * kHour - 1}};
-        break;
-    }
+    c.ranges = hours_of(static_cast<DayPart>(t_[i].value));
     return c;
   }
   return std::nullopt;

@@ -37,13 +37,16 @@ class QuestionReader {
       recall::for_each_word(
           s, [&](size_t b, size_t e) { people_.push_back(lowered(std::string_view(s).substr(b, e - b))); });
     for (size_t i = people_.size(); i-- > 0;) people_.push_back(people_[i] + "s");  // Adas Nachrichten
+    for (const std::string& s : f_.speakers) people_.push_back(lowered(s));         // 李娜: a word of several
   }
 
   ReadQuestion run(std::string_view question, const std::vector<ContextTurn>& context) {
     const Carried before = carried(context);
     ReadQuestion out;
-    PlainWording plain = plain_wording(question, people_);
+    std::vector<std::string> slips;
+    PlainWording plain = plain_wording(with_names_mended(question, f_.speakers, slips), people_);
     out.text = std::move(plain.text), out.notes = std::move(plain.notes);
+    out.notes.insert(out.notes.end(), slips.begin(), slips.end());
     const DateOrder order = order_of(plain.language);
     EventTimes events = event_times(out.text, order, people_, f_);
     for (std::string& n : events.notes) out.notes.push_back(std::move(n));

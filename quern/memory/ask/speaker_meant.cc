@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "quern/memory/time/lexicon.h"
+
 namespace quern::memory {
 namespace {
 
@@ -74,6 +76,7 @@ std::optional<int32_t> one_who_speaks(const std::string& lower, std::vector<Ment
     }
     if (i > 0 && found[i].begin == found[i - 1].end + 1 && lower[found[i - 1].end] == ' ')
       continue;  // hat Ada Ben erzählt
+    if (i > 0 && lower.substr(found[i - 1].end, found[i].begin - found[i - 1].end) == " the ") continue;  // … dem Ben
     const std::string_view before = word_before(lower, found[i].begin);
     if (before == "from" || before == "by") return found[i].speaker;  // "what was Ben told by Ada?"
     if (spoken_to(before)) continue;
@@ -123,6 +126,41 @@ std::optional<int32_t> speaker_meant(std::string_view question, const std::vecto
   for (size_t s = 0; s < 2; ++s)
     if ((lowered(speakers[s]) == lowered(asker)) == me) return static_cast<int32_t>(s);
   return std::nullopt;
+}
+
+std::string with_names_mended(std::string_view question, const std::vector<std::string>& speakers,
+                              std::vector<std::string>& notes) {
+  std::string out;
+  for (size_t i = 0; i < question.size();) {
+    size_t end = i;
+    while (end < question.size() && letter(question, end)) ++end;
+    if (end == i) {
+      out += question[i++];
+      continue;
+    }
+    const std::string word(question.substr(i, end - i)), lower = lowered(word);
+    const std::string* meant = nullptr;
+    for (const std::string& s : speakers) {
+      const std::string name = lowered(s);
+      if (lower == name || lower == name + "s") {
+        meant = nullptr;
+        break;
+      }
+      const bool swapped = name.size() == lower.size() && name.size() > 3 && one_edit_apart(lower, name) &&
+                           std::is_permutation(lower.begin(), lower.end(), name.begin());
+      const bool doubled = lower.size() == name.size() + 1 && name.size() > 2 && [&] {
+        for (size_t k = 1; k < lower.size(); ++k)
+          if (lower[k] == lower[k - 1] && lower.substr(0, k) + lower.substr(k + 1) == name) return true;
+        return false;
+      }();
+      const bool lost = lower.size() + 1 == name.size() && name.size() > 4 && one_edit_apart(lower, name);
+      if ((swapped || doubled || lost) && !lexicon_find(lower)) meant = &s;
+    }
+    if (meant) notes.push_back(fmt::format("'{}' is read as '{}'", word, *meant));
+    out += meant ? *meant : word;
+    i = end;
+  }
+  return out;
 }
 
 bool speaks_of_all(std::string_view question) {

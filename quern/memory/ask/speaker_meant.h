@@ -15,4 +15,8 @@ std::optional<int32_t> speaker_meant(std::string_view question, const std::vecto
 // "what did they both say": of all, and of nobody in particular.
 bool speaks_of_all(std::string_view question);
 
+// The question with slips in speakers' names put right ("Nroa", "Fellix"), each with a note.
+std::string with_names_mended(std::string_view question, const std::vector<std::string>& speakers,
+                              std::vector<std::string>& notes);
+
 }  // namespace quern::memory

@@ -14,6 +14,7 @@ class RowSelector {
   RowSelector(std::span<const TimeConstraint> constraints, const TurnTable& table, const Clock& clock,
               std::vector<uint8_t> begin, std::optional<int32_t> speaker);
   void run();
+  void count_what_is_kept() { restricted_ = true; }  // sessions are counted among the rows that it begins with
   std::vector<uint8_t>& kept() { return keep_; }
   std::vector<PlanStep>& steps() { return steps_; }
   std::vector<std::string>& notes() { return notes_; }

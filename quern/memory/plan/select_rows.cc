@@ -100,6 +100,7 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
   }
   for (const std::vector<TimeConstraint>& gone : all.excepted) {  // counted among what is there
     RowSelector one(gone, table, clock, kept, std::nullopt);
+    one.count_what_is_kept();
     one.run();
     for (size_t r = 0; r < n; ++r) kept[r] &= one.kept()[r] ? 0 : 1;
     for (std::string& note : one.notes()) out.notes.push_back(std::move(note));

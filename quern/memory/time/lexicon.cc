@@ -10,7 +10,6 @@ namespace {
 
 constexpr int32_t u(Unit x) { return static_cast<int32_t>(x); }
 constexpr int32_t p(DayPart x) { return static_cast<int32_t>(x); }
-constexpr int32_t h(Holiday x) { return static_cast<int32_t>(x); }
 
 // clang-format off
 constexpr LexiconEntry kWords[] = {
@@ -120,15 +119,17 @@ constexpr LexiconEntry kWords[] = {
     {"afternoon", Lex::part, p(DayPart::afternoon)}, {"afternoons", Lex::part, p(DayPart::afternoon), Word::none, false, true},
     {"evening", Lex::part, p(DayPart::evening)}, {"evenings", Lex::part, p(DayPart::evening), Word::none, false, true},
     {"night", Lex::part, p(DayPart::night), Word::night}, {"nights", Lex::part, p(DayPart::night), Word::night, false, true},
+    {"nighttime", Lex::part, p(DayPart::late)}, {"nighttimes", Lex::part, p(DayPart::late), Word::none, false, true},
+    {"smallhours", Lex::part, p(DayPart::small_hours)},
     {"nite", Lex::part, p(DayPart::night), Word::night},
     {"today", Lex::day_word, 0}, {"yesterday", Lex::day_word, -1}, {"tomorrow", Lex::day_word, 1},
     {"tonight", Lex::day_word, 100}, {"spring", Lex::season, 0}, {"springtime", Lex::season, 0},
     {"summer", Lex::season, 1}, {"summertime", Lex::season, 1}, {"autumn", Lex::season, 2}, {"fall", Lex::season, 2},
     {"winter", Lex::season, 3}, {"wintertime", Lex::season, 3},
-    {"easter", Lex::holiday, h(Holiday::easter)}, {"halloween", Lex::holiday, h(Holiday::halloween)},
-    {"thanksgiving", Lex::holiday, h(Holiday::thanksgiving)}, {"christmas", Lex::holiday, h(Holiday::christmas)},
-    {"xmas", Lex::holiday, h(Holiday::christmas)}, {"valentine", Lex::holiday, h(Holiday::valentine)},
-    {"valentines", Lex::holiday, h(Holiday::valentine)},
+    {"easter", Lex::holiday, 0}, {"halloween", Lex::holiday, 1},
+    {"thanksgiving", Lex::holiday, 2}, {"christmas", Lex::holiday, 3},
+    {"xmas", Lex::holiday, 3}, {"valentine", Lex::holiday, 4},
+    {"valentines", Lex::holiday, 4},
 
     {"last", Lex::other, 0, Word::last}, {"final", Lex::other, 0, Word::last}, {"latest", Lex::other, 0, Word::last},
     {"closing", Lex::other, 0, Word::last}, {"past", Lex::other, 0, Word::past},

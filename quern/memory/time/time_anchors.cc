@@ -12,7 +12,8 @@ size_t TimeParser::closely(size_t i) const {
   while (said(i, "right") || said(i, "immediately") || said(i, "directly") || said(i, "straight") ||
          said(i, "shortly") || said(i, "that") || said(i, "which") || said(i, "came") || said(i, "comes") ||
          said(i, "took") || said(i, "place") || said(i, "happened") || said(i, "we") || said(i, "had") ||
-         said(i, "they") || said(i, "was") || said(i, "is") || is(i, Word::exactly))
+         said(i, "they") || said(i, "was") || said(i, "is") || said(i, "coming") || said(i, "came") ||
+         said(i, "happening") || said(i, "soon") || said(i, "held") || is(i, Word::exactly))
     ++i;
   return i;
 }
@@ -34,6 +35,14 @@ size_t TimeParser::side_word(size_t i, Side& side) const {
   if (is(i, Word::after) || said(i, "follows") || said(i, "followed")) {
     side = Side::after;
     return i + 1;
+  }
+  if (said(i, "succeeding") || said(i, "succeeded")) {
+    side = Side::after;
+    return i + 1;
+  }
+  if (said(i, "ahead") && is(i + 1, Word::of)) {
+    side = Side::before;
+    return i + 2;
   }
   if (said(i, "subsequent") && is(i + 1, Word::to)) {
     side = Side::after;
@@ -70,11 +79,26 @@ size_t TimeParser::session_anchor(size_t i, TimeQuery& out) const {
     return end;
   }
   const bool noun = (is(k, Lex::session) && t_[k].value == 0) || is(k, Word::one) || is(k, Word::that);
-  if (!noun) return 0;
+  if (!noun) {  // "the March 6 one", "Tuesday's chat"
+    const size_t end = period(k, p, 1);
+    const bool genitive = end && sentence_end(end) && w_.spelling(end - 1).ends_with("'s");  // "last Tuesday's"
+    if (genitive && !p.impossible) {
+      out.constraints.push_back(from_period(p));
+      return end;
+    }
+    if (!end || p.impossible ||
+        !(is(end, Word::one) || (is(end, Lex::session) && t_[end].value == 0 && !t_[end].plural)))
+      return 0;
+    out.constraints.push_back(from_period(p));
+    return end + 1;
+  }
   size_t led = k + 1;
   if (is(led, Word::that) || said(led, "which")) ++led;
   if (is(led, Word::we) && (said(led + 1, "had") || said(led + 1, "held"))) led += 2;
-  if (said(led, "held") || said(led, "dated") || said(led, "we")) ++led;
+  if (said(led, "took") && said(led + 1, "place")) led += 2;
+  while (said(led, "held") || said(led, "dated") || said(led, "we") || said(led, "happened") || said(led, "was") ||
+         said(led, "which") || is(led, Word::that))
+    ++led;
   const size_t end = is(led, Word::in) || is(led, Word::of) || is(led, Word::on) || is(led, Word::from) ||
                              is(led, Word::at) || is(led, Word::over)
                          ? period(led + 1, p, 1)
@@ -102,14 +126,20 @@ size_t TimeParser::session_beside_anchor(size_t i, TimeConstraint& out) const {
   const bool plural = is(j, Lex::session) && t_[j].plural && !many;
   const bool noun =
       (is(j, Lex::session) && t_[j].value == 0) || (is(j, Word::one) && article) || (is(j, Lex::session) && many);
-  if (!noun || n < 1 || n > 10'000) return 0;
+  // "the next time we spoke after", "the last time we talked before"
+  const size_t time_we_talked =
+      is(j, Lex::session) && t_[j].value == 1 && j > i && !many && !t_[j].plural ? session_noun(j) : 0;
+  if ((!noun && !time_we_talked) || n < 1 || n > 10'000) return 0;
   Side side = Side::before;
-  const size_t behind = side_word(closely(j + 1), side);
+  size_t after_noun = j + 1;
+  if (time_we_talked) after_noun = time_we_talked;
+  const size_t behind = side_word(closely(after_noun), side);
   if (!behind) return 0;
   TimeQuery anchor;
   const size_t end = session_anchor(behind, anchor);
   Period p;
-  if (const size_t dated = end || (!many && !nth) ? 0 : period(behind, p, 1); dated && !p.impossible) {
+  if (const size_t dated = end || (!many && !nth && !time_we_talked) ? 0 : period(behind, p, 1);
+      dated && !p.impossible) {
     out.axis = Axis::session, out.counted = true, out.from_end = side == Side::before;
     out.name = "session-beside-date", out.argument = side == Side::before ? p.lo - 1 : p.hi + 1;
     out.ranges = {many ? TimeRange{article ? 1 : n, n} : TimeRange{n, n}};

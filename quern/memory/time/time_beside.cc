@@ -75,6 +75,15 @@ std::optional<Period> units_of(const Period& base, Unit u, Counted c) {
 
 // of | in PERIOD, which has a week or more
 size_t TimeParser::within(size_t i, Period& base, int depth) const {
+  if (excepting_ && sentence_end(i) && !out_.constraints.empty()) {  // "last month apart from the first week"
+    const TimeConstraint& frame = out_.constraints.back();
+    const bool wide = frame.grain == Grain::month || frame.grain == Grain::season || frame.grain == Grain::year;
+    if (frame.axis == Axis::date && frame.ranges.size() == 1 && wide && !frame.anchor &&
+        frame.ranges[0].lo > kNoBegin && frame.ranges[0].hi < kNoEnd) {
+      base = Period::days(day_part(frame.ranges[0].lo), day_part(frame.ranges[0].hi), frame.grain, frame.name);
+      return i;
+    }
+  }
   if (is(i, Word::of) || is(i, Word::in))
     ++i;
   else if (i > 0 && t_[i - 1].word != Word::early && t_[i - 1].word != Word::late && t_[i - 1].word != Word::mid)
@@ -136,7 +145,13 @@ size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
   if (!is(k, Lex::unit) || t_[k].value < static_cast<int32_t>(Unit::day)) return 0;
   const size_t end = within(k + 1, base, depth);
   if (!end) return 0;
-  const std::optional<Period> units = units_of(base, static_cast<Unit>(t_[k].value), c);
+  const Unit unit = static_cast<Unit>(t_[k].value);
+  if (t_[k].plural && c.v == 1 && c.n == 1 && (unit == Unit::day || unit == Unit::week) &&
+      base.grain != Grain::week) {
+    out = third_of(base, c.from_end ? Word::late : Word::early);  // "the first days of June"
+    return end;
+  }
+  const std::optional<Period> units = units_of(base, unit, c);
   if (!units) return 0;
   out = *units;
   return out.first() > out.last() ? 0 : end;
@@ -161,7 +176,8 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   bool counted = false, some = false;
   if (const size_t k = count(j, v)) some = counted = true, j = k;
   if (j >= n_ || !(is(j, Lex::unit) || (weekday_here(j) && !t_[j].plural && !some))) return 0;
-  if (!some && j == i) return 0;
+  if (!some && j == i && !is(j, Lex::weekday)) return 0;
+  const bool article = some || j > i;
   const bool fortnight = is(j, Lex::unit) && t_[j].value == -2;
   if (fortnight) v *= 2;
   if (!fortnight && is(j, Lex::unit) && (t_[j].value < static_cast<int32_t>(Unit::day))) return 0;
@@ -182,6 +198,7 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   Period base;
   const size_t end = period(k, base, depth + 1);
   if (!end || base.impossible || base.name == std::string_view("next")) return 0;
+  if (!article && (!base.absolute || base.grain != Grain::day)) return 0;  // "Monday after Easter"
   const bool absolute = base.absolute;
   if (base.grain == Grain::part && !named && u == Unit::day) {  // "the day before yesterday in the morning"
     const int64_t shift = (before ? -1 : 1) * std::min<int64_t>(v, 10'000) * kDaySeconds;
@@ -221,7 +238,8 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
       const Day lo = add_months(month_begin(from), before ? -1 : 1);
       out = Period::days(lo, add_months(lo, 1) - 1, Grain::month, "beside");
     } else if (u == Unit::weekend) {
-      const Day saturday = before ? week_begin(from - 1) - 2 : week_begin(from) + 5;
+      const Day sunday = from - 1 - (weekday_of(from - 1) + 1) % 7,  // the last one before it
+          saturday = before ? sunday - 1 : from + (5 - weekday_of(from) + 6) % 7 + 1;
       out = Period::days(saturday, saturday + 1, Grain::week, "beside");
     } else {
       return 0;
@@ -229,6 +247,39 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   }
   out.absolute = absolute;
   return end;
+}
+
+// "the 2nd and 3rd of March", "March 2/3", "9/10 March", behind "the weekend of": the first of the two
+size_t TimeParser::two_days(size_t i, Period& out) const {
+  PartialDate date;
+  int d = 0;
+  if (is(i, Lex::date) && t_[i].weak && month_here(i + 1)) {
+    const int first = t_[i].month < t_[i].day ? t_[i].month : t_[i].day;
+    out = resolve({0, t_[i + 1].value, first});
+    return i + 2;
+  }
+  auto joins = [&](size_t k) {
+    return is(k, Word::and_) || is(k, Word::to) || dash(k) || (k < n_ && t_[k].before == '/');
+  };
+  auto behind = [&](size_t k) { return is(k, Word::and_) || is(k, Word::to) ? skip(k + 1, Word::the) : k; };
+  if (const size_t k = day_number(skip(i, Word::the), d); k && joins(k))
+    if (const size_t end = partial(behind(k), date); end && date.day && date.month) {
+      date.day = d;
+      out = resolve(date);
+      return end;
+    }
+  if (const size_t k = partial(i, date); k && date.day && date.month && joins(k)) {
+    const size_t end = day_number(behind(k), d);
+    if (!end || is(end, Lex::unit) || is(end, Lex::month)) return 0;
+    if (int y = 0; const size_t with_year = year(end, y)) {
+      date.year = y;
+      out = resolve(date);
+      return with_year;
+    }
+    out = resolve(date);
+    return end;
+  }
+  return 0;
 }
 
 // "the week of May 8th"
@@ -242,7 +293,8 @@ size_t TimeParser::week_of(size_t i, Period& out, int depth) const {
   else
     return 0;
   Period base;
-  const size_t end = period(k, base, depth + 1);
+  size_t end = two_days(k, base);
+  if (!end) end = period(k, base, depth + 1);
   if (!end || base.impossible || base.grain > Grain::day) return 0;
   const Day monday = week_begin(base.first());
   const bool absolute = base.absolute;
@@ -283,6 +335,19 @@ size_t TimeParser::part_of_named_week(size_t i, Period& out) const {
   const Day d = week.first() + t_[i].value;
   out = Period::days(d, d, Grain::day, kDayOfNamedWeek);
   with_part(i + 1, out);
+  return end;
+}
+
+// "Saturday evening, March 2": the part of that date
+size_t TimeParser::part_of_dated_day(size_t i, Period& out) const {
+  if (!weekday_here(i) || t_[i].plural || !is(i + 1, Lex::part) || t_[i + 1].plural) return 0;
+  PartialDate date;
+  const size_t end = partial(skip(i + 2, Word::the), date);
+  if (!end || !date.day) return 0;
+  const Period day = resolve(date);
+  if (day.impossible) return 0;
+  out = day_part_period(day.first(), static_cast<DayPart>(t_[i + 1].value), PartBounds::strict);
+  out.absolute = true, out.year_said = day.year_said;
   return end;
 }
 

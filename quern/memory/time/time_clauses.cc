@@ -44,6 +44,7 @@ size_t TimeParser::period(size_t i, Period& out, int depth) const {
   attempt(named_day(i, p));
   attempt(part_of_named_week(i, p));
   attempt(weeks_before_named(i, p));
+  attempt(part_of_dated_day(i, p));
   attempt(midweek(i, p));
   attempt(named_relative(i, p));
   attempt(calendar_date(i, p));
@@ -151,7 +152,7 @@ size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out
   const bool named = from.rule == TimeRule::named_day || weekday_here(j);
   if (b.after_period && named && to.hi < from.lo && to.first() == to.last())  // Monday to Wednesday of last week
     while (from.lo > to.lo) from.lo -= 7 * kDaySeconds, from.hi -= 7 * kDaySeconds;
-  if (!b.after_period || to.impossible || to.hi < from.lo) return 0;
+  if (!b.after_period || to.impossible || (to.hi < from.lo && !earlier_holiday(to, from))) return 0;
   out = from;
   out.hi = to.hi, out.absolute = from.absolute && to.absolute, out.name = "date-span", out.rule = TimeRule::plain;
   out.grain = Grain::week;
@@ -161,60 +162,13 @@ size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out
 TimeConstraint TimeParser::from_period(const Period& p) const {
   TimeConstraint c;
   c.axis = Axis::date;
-  if (!p.impossible) c.ranges.push_back({p.lo, p.hi});
+  if (p.name == std::string_view(kWeekendsBack))
+    for (int64_t lo = p.lo; lo < p.hi; lo += 7 * kDaySeconds) c.ranges.push_back({lo, lo + 2 * kDaySeconds - 1});
+  else if (!p.impossible)
+    c.ranges.push_back({p.lo, p.hi});
   c.grain = p.grain, c.rule = p.rule, c.argument = p.argument, c.absolute = p.absolute, c.soft = p.soft,
   c.year_said = p.year_said, c.name = p.name;
   return c;
-}
-
-// Days of one month: "the 1st and 2nd of March", "March 2nd, 3rd and 5th".
-size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
-  size_t j = i;
-  if (is(j, Word::on) || is(j, Word::in)) ++j;
-  std::vector<int> days;
-  PartialDate p;
-  int d = 0;
-  auto next = [&](size_t k) -> size_t {  // behind "and", "or" or a comma
-    const bool comma = k < n_ && t_[k].before == ',';
-    if (!comma && !is(k, Word::and_) && !is(k, Word::or_)) return 0;
-    if (is(k, Word::and_) || is(k, Word::or_)) ++k;
-    return skip(k, Word::the);
-  };
-  size_t end = 0;
-  if (month_here(j)) {
-    end = partial(j, p);
-    if (!end || !p.day || p.year) return 0;
-    days.push_back(p.day);
-    for (size_t k = next(end); k; k = next(end)) {
-      const size_t more = day_number(k, d);
-      const bool bare = more && !is(more - 1, Lex::ordinal);  // "March 5, 7 and 9"
-      if (!more || (bare && !sentence_end(more) && !is(more, Word::and_) && !is(more, Word::or_)) ||
-          is(more, Word::of) || is(more, Lex::month) || is(more, Lex::session) || is(more, Lex::unit))
-        break;
-      days.push_back(d), end = more;
-    }
-  } else {
-    size_t k = skip(j, Word::the);
-    for (size_t m = day_number(k, d); m && days.size() < kLongestList; m = day_number(k, d)) {
-      if (is(m, Word::of) || is(m, Lex::month)) {
-        end = partial(k, p);
-        break;
-      }
-      days.push_back(d);
-      k = next(m);
-      if (!k) return 0;
-    }
-    if (!end || !p.day) return 0;
-    days.push_back(p.day);
-  }
-  if (days.size() < 2) return 0;
-  out.axis = Axis::date, out.grain = Grain::day, out.absolute = true, out.name = "date-list";
-  for (const int day : days) {
-    const Period one = resolve({p.year, p.month, day});
-    if (one.impossible) return 0;
-    out.ranges.push_back({one.lo, one.hi});
-  }
-  return end;
 }
 
 // Which end of the range a clause leaves open by its first words; moves j behind them.
@@ -233,6 +187,9 @@ TimeParser::RangeOpening TimeParser::range_opening(size_t i, size_t& j) const {
     ++j;
   } else if ((is(j, Word::earlier) || is(j, Word::later)) && said(j + 1, "than")) {
     open = is(j, Word::earlier) ? RangeOpening::before : RangeOpening::after;
+    j += 2;
+  } else if ((said(j, "older") || said(j, "newer")) && said(j + 1, "than")) {
+    open = said(j, "older") ? RangeOpening::before : RangeOpening::after;
     j += 2;
   } else if (is(j, Word::as) && is(j + 1, Word::of)) {
     j += 2, open = RangeOpening::since;
@@ -297,8 +254,14 @@ size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
     if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
     Period q;
     const size_t more = period(k, q);
+    if (more && excepted_behind(more)) break;  // "the last 5 days, Tuesday excluded"
     if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
     if (q.year_said && out.absolute && !out.year_said) share_year(civil(q.first()).year, out);
+    if (q.name == std::string_view(kDayOfNamedWeek) && out.rule == TimeRule::named_day)
+      for (TimeRange& r : out.ranges) {  // "on Wednesday and Friday last week"
+        const Day d = week_begin(q.first()) + weekday_of(day_part(r.lo));
+        r = {d * kDaySeconds, (d + int64_t{1}) * kDaySeconds - 1};
+      }
     // "July 3rd, 2023" was taken whole; "the first session, May 8" is not a list of dates.
     out.ranges.push_back({q.lo, q.hi});
     out.rule = TimeRule::plain, end = more;
@@ -442,7 +405,7 @@ TimeQuery TimeParser::run() {
     }
     c.begin = t_[i].begin, c.end = t_[end - 1].end;
     c.mention = mentioned(i);
-    if (std::string_view(c.name) == "clock-bare" && !c.ranges.empty())
+    if (std::string_view(c.name) == "clock-bare" && !c.ranges.empty() && c.axis == Axis::date)
       out_.notes.push_back(fmt::format("'{}' is taken as {} to {}", text_.substr(c.begin, c.end - c.begin),
                                        clock_text(second_part(c.ranges[0].lo)),
                                        clock_text(second_part(c.ranges[0].hi))));
@@ -466,6 +429,7 @@ TimeQuery TimeParser::run() {
     last_end = end, i = end;
   }
   drop_vague();
+  settle_hours();
   frame_neither();
   settle_frames(out_);
   if (ahead_of_now_ && out_.constraints.empty()) {

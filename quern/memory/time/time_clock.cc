@@ -1,4 +1,6 @@
 // Times of day: "at 3 pm", "around half past two", "after 9 in the evening", "between 2 and 4", "before noon".
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "quern/memory/time/time_parser.h"
@@ -19,12 +21,33 @@ int32_t in_part(int32_t at, DayPart part) {
     case DayPart::evening:
       return hour == 12 ? at : at + 12 * kHour;
     case DayPart::night:
+    case DayPart::late:
       return hour == 12 ? at - 12 * kHour : hour >= 6 ? at + 12 * kHour : at;
+    case DayPart::small_hours:
+      return hour == 12 ? at - 12 * kHour : at;
   }
   return at;
 }
 
 }  // namespace
+
+std::vector<TimeRange> hours_of(DayPart part) {
+  switch (part) {
+    case DayPart::morning:
+      return {{5 * kHour, 12 * kHour - 1}};
+    case DayPart::afternoon:
+      return {{12 * kHour, 17 * kHour - 1}};
+    case DayPart::evening:
+      return {{17 * kHour, 22 * kHour - 1}};
+    case DayPart::night:
+      return {{22 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
+    case DayPart::late:
+      return {{17 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
+    case DayPart::small_hours:
+      return {{0, 5 * kHour - 1}};
+  }
+  return {};
+}
 
 // "in the afternoon", "at night" behind an hour
 size_t TimeParser::part_behind(size_t i, DayPart& part) const {
@@ -34,6 +57,27 @@ size_t TimeParser::part_behind(size_t i, DayPart& part) const {
   if (j == i || !is(j, Lex::part) || t_[j].plural) return 0;
   part = static_cast<DayPart>(t_[j].value);
   return j + 1;
+}
+
+// "ten past six", "twenty to seven", "half eight"
+size_t TimeParser::minutes_beside(size_t i, ClockPoint& out) const {
+  auto hour_here = [&](size_t k) {
+    return is(k, Lex::number) && t_[k].value >= 1 && t_[k].value <= 12 && !t_[k].digits;
+  };
+  if (is(i, Word::half) && hour_here(i + 1) &&
+      (sentence_end(i + 2) || names_day(i + 2) || is(i + 2, Word::last) || is(i + 2, Word::in) ||
+       is(i + 2, Word::on) || is(i + 2, Word::this_))) {
+    out.at = t_[i + 1].value * kHour + 1800, out.bare = true;
+    return i + 2;
+  }
+  int64_t minutes = 0;
+  const size_t k = number(i, minutes);
+  if (!k || minutes < 1 || minutes > 29 || !(is(k, Word::past) || is(k, Word::to))) return 0;
+  if (is(k, Word::to) && (t_[i].digits || minutes % 5 != 0)) return 0;  // "ten to six", and not "4 to 6"
+  if (!hour_here(k + 1) && !(is(k, Word::past) && is(k + 1, Lex::number) && t_[k + 1].value <= 24)) return 0;
+  out.at = t_[k + 1].value * kHour + static_cast<int32_t>(minutes) * (is(k, Word::past) ? 60 : -60), out.bare = true;
+  if (out.at < 0) out.at += 12 * kHour;
+  return k + 2;
 }
 
 // "15:30", "3 pm", "noon", "three o'clock", "half past two", "a quarter to five", "9 in the evening"; a bare hour only
@@ -54,7 +98,7 @@ size_t TimeParser::clock_point(size_t i, ClockPoint& out) const {
     return end;
   };
   if (is(i, Lex::clock)) {
-    out.at = t_[i].value, out.whole_hour = !t_[i].digits;
+    out.at = t_[i].value, out.whole_hour = !t_[i].digits || t_[i].value % kHour == 0;
     return t_[i].weak ? with_part(i + 1) : i + 1;
   }
   if (is(i, Word::noon) || is(i, Word::midnight)) {
@@ -65,6 +109,7 @@ size_t TimeParser::clock_point(size_t i, ClockPoint& out) const {
     out.at = t_[i + 2].value + 1800;
     return i + 3;
   }
+  if (const size_t end = minutes_beside(i, out)) return with_part(end);
   const bool half = is(i, Word::half) && is(i + 1, Word::past) && hour_here(i + 2);
   const size_t q = skip(i, Word::a);
   const bool quarter =
@@ -132,6 +177,8 @@ bool TimeParser::names_day(size_t i) const {
 size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed) const {
   size_t j = i;
   guessed = false;
+  const bool close = said(i, "shortly") || said(i, "right") || is(i, Word::exactly) || said(i, "soon");
+  if (close && (is(i + 1, Word::after) || is(i + 1, Word::before))) ++j;
   if (is(j, Word::between) || is(j, Word::from))
     if (const size_t end = clock_span(j + 1, lo, hi, guessed)) return end;
   if (is(j, Lex::clock) || (is(j, Lex::number) && dash(j + 1) && is(j + 1, Lex::clock)))  // 8-9am
@@ -152,6 +199,7 @@ size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
   size_t end = clock_point(j, p);
   if (!end || (p.alone && (is(i, Word::since) || is(i, Word::past) || is(i, Word::by) || !counts_nothing(end))))
     return 0;
+  if (close && j == i) return 0;
   if (from) {
     if (!is(end, Word::onward) && !(is(end, Word::on) && (sentence_end(end + 1) || is(end + 1, Word::onward))))
       return 0;
@@ -159,7 +207,9 @@ size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed)
   }
   guessed = p.bare;
   const int32_t t = before && p.alone && p.at >= 6 * kHour ? p.at : waking(p);
-  if (after)
+  if (j > i + (bare ? 0 : 1) && close && (after || before))  // shortly: an hour
+    lo = std::max(0, after ? t : t - kHour), hi = std::min(kDayEnd, after ? t + kHour - 1 : t - 1), guessed = true;
+  else if (after)
     lo = t, hi = p.midnight ? 5 * kHour - 1 : kDayEnd;
   else if (before)
     lo = 0, hi = p.midnight ? kDayEnd : std::max(0, t - 1);
@@ -185,24 +235,64 @@ size_t TimeParser::clock_clause(size_t i, TimeConstraint& out) const {
   if (!(is(j, Word::in) || is(j, Word::at))) return 0;
   ++j;
   if (is(j, Word::the)) ++j;
+  if (is(j, Word::early) || is(j, Word::late)) ++j;
   if (!is(j, Lex::part) || t_[j].plural) return 0;
-  TimeConstraint every;
-  switch (static_cast<DayPart>(t_[j].value)) {
-    case DayPart::morning:
-      every.ranges = {{5 * kHour, 12 * kHour - 1}};
-      break;
-    case DayPart::afternoon:
-      every.ranges = {{12 * kHour, 17 * kHour - 1}};
-      break;
-    case DayPart::evening:
-      every.ranges = {{17 * kHour, 22 * kHour - 1}};
-      break;
-    case DayPart::night:
-      every.ranges = {{22 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
-      break;
-  }
-  out.axis = Axis::clock, out.ranges = every.ranges, out.grain = Grain::part, out.name = "part-of-day";
+  out.axis = Axis::clock, out.ranges = hours_of(static_cast<DayPart>(t_[j].value)), out.grain = Grain::part,
+  out.name = "part-of-day";
   return j + 1;
+}
+
+namespace {
+
+bool meets(const TimeRange& a, const TimeRange& b) { return a.lo <= b.hi && b.lo <= a.hi; }
+
+// Hours of the day that a date with a part of the day, or a part of it by itself, leaves; none where it is no such.
+std::vector<TimeRange> hours_left(const TimeConstraint& c) {
+  if (c.axis == Axis::clock && (c.name == std::string_view("part-of-day") || c.name == std::string_view("every-day")))
+    return c.ranges;
+  if (c.axis != Axis::date || c.grain != Grain::part || c.ranges.size() != 1) return {};
+  const TimeRange r = c.ranges[0];
+  const Day d = day_part(r.lo);
+  const int64_t lo = r.lo - d * kDaySeconds, hi = r.hi - d * kDaySeconds;
+  if (hi < kDaySeconds) return {{lo, hi}};
+  return {{lo, kDaySeconds - 1}, {0, hi - kDaySeconds}};  // a night
+}
+
+}  // namespace
+
+// "yesterday evening around nine", "at half eight in the morning on Monday": of two hours of a clock with twelve, the one
+// that lies in the part of the day. Hours that were guessed are named.
+void TimeParser::settle_hours() {
+  for (TimeConstraint& c : out_.constraints) {
+    if (c.axis != Axis::clock || c.ranges.size() != 1) continue;
+    const bool named = c.name == std::string_view("clock") || c.name == std::string_view("clock-bare");
+    if (!named) continue;
+    bool settled = false;
+    for (const TimeConstraint& other : out_.constraints) {
+      if (&other == &c || other.join == TimeJoin::except) continue;
+      const std::vector<TimeRange> left = hours_left(other);
+      if (left.empty()) continue;
+      auto fits = [&](const TimeRange& r) {
+        return std::any_of(left.begin(), left.end(), [&](const TimeRange& l) { return meets(l, r); });
+      };
+      // the whole of it inside, else that which meets
+      const TimeRange now = c.ranges[0];
+      settled = true;
+      if (fits(now) && !(now.hi == kDayEnd || now.lo == 0)) continue;
+      for (const int64_t half : {int64_t{12} * kHour, -int64_t{12} * kHour}) {
+        TimeRange r{now.lo == 0 ? 0 : now.lo + half, now.hi == kDayEnd ? int64_t{kDayEnd} : now.hi + half};
+        const int64_t point = now.lo == 0 ? r.hi : r.lo;
+        if (r.lo < 0 || r.hi > kDayEnd || r.lo > r.hi || !fits({point, point})) continue;
+        const int64_t old = now.lo == 0 ? now.hi : now.lo;
+        if (!fits({old, old})) c.ranges[0] = r;
+        break;
+      }
+    }
+    if (c.name == std::string_view("clock-bare") && !settled)
+      out_.notes.push_back(fmt::format("'{}' is taken as {} to {}", text_.substr(c.begin, c.end - c.begin),
+                                       clock_text(static_cast<int32_t>(c.ranges[0].lo)),
+                                       clock_text(static_cast<int32_t>(c.ranges[0].hi))));
+  }
 }
 
 }  // namespace quern::memory

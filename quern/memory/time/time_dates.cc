@@ -48,7 +48,10 @@ size_t TimeParser::day_number(size_t i, int& d) const {
 size_t TimeParser::partial(size_t i, PartialDate& p) const {
   p = {};
   if (is(i, Lex::date)) {
-    if (t_[i].weak && (i == 0 || !(preposition(i - 1) || is(i - 1, Word::and_) || is(i - 1, Word::the)))) return 0;
+    const bool led = i > 0 && (preposition(i - 1) || is(i - 1, Word::and_) || is(i - 1, Word::the));
+    const bool no_fraction =
+        t_[i].day > 12 || i == 0 || is(i - 1, Word::up) || said(i - 1, "show") || said(i - 1, "open");
+    if (t_[i].weak && !led && !no_fraction) return 0;
     p = {t_[i].year, t_[i].month, t_[i].day};
     return i + 1;
   }
@@ -68,7 +71,9 @@ size_t TimeParser::partial(size_t i, PartialDate& p) const {
     if (w_.spelling(j).ends_with("'s")) return j + 1;  // "February's second session"
     size_t k = skip(j + 1, Word::the);
     int d;
-    const size_t end = day_number(k, d);
+    size_t end = day_number(k, d);
+    if (end && k > j + 1 && t_[j + 1].before == ',' && excepted_behind(end))
+      end = 0;  // "February, the 14th excluded"
     if (end && !is(end, Lex::unit) && !(is(end, Lex::session) && t_[end].plural)) {
       p.day = d;
       if (const size_t with_year = year(end, p.year)) return with_year;
@@ -77,9 +82,13 @@ size_t TimeParser::partial(size_t i, PartialDate& p) const {
     if (const size_t with_year = year(j + 1, p.year)) return with_year;
     return j + 1;
   }
+  const bool article = is(j, Word::the) || (j > 0 && is(j - 1, Word::on));
   j = skip(j, Word::the);
-  int d;
-  const size_t after_day = day_number(j, d);
+  int d = 0;
+  size_t after_day = day_number(j, d);
+  if (int64_t v = 0; !after_day && article)  // the six of March
+    if (const size_t end = number(j, v); end && v >= 1 && v <= 31 && (is(end, Lex::month) || is(end, Word::of)))
+      after_day = end, d = static_cast<int>(v);
   if (!after_day) return 0;
   const bool ordinal_day = is(after_day - 1, Lex::ordinal);
   size_t k = after_day;
@@ -145,7 +154,9 @@ size_t TimeParser::day_of_month(size_t i, Period& out) const {
   int d;
   size_t j = day_number(i + 1, d);
   const bool of_month = j && is(j, Word::of) && (is_unit(j + 2, Unit::month) || is_unit(j + 3, Unit::month));
-  if (!of_month && !excepting_ && (i == 0 || !preposition(i - 1))) return 0;
+  const bool alone = j && t_[j - 1].digits && sentence_end(j) && !said(i - 1, "about");  // "remember the 30th?"
+  const bool gone = j && excepted_behind(j);
+  if (!of_month && !excepting_ && !alone && !gone && (i == 0 || !preposition(i - 1))) return 0;
   if (!j || !is(j - 1, Lex::ordinal) || d > 31) return 0;
   if (is(j, Word::of) && (is(j + 1, Word::this_) || is(j + 1, Word::last) || is(j + 1, Word::the))) {
     size_t k = j + 2;
@@ -166,8 +177,9 @@ size_t TimeParser::day_of_month(size_t i, Period& out) const {
                      is(j, Word::or_) || dash(j);
   const size_t other = dash(j) ? j : j + 1;
   const bool counts_nothing =
-      sentence_end(j) || is(j, Word::we) || is(j, Word::talk) || is(j, Word::mention) || said(j, "did") ||
-      said(j, "was") ||
+      sentence_end(j) || gone || is(j, Word::we) || is(j, Word::up) || said(j, "then") || said(j, "please") ||
+      is(j, Word::at) || said(j, "what") || said(j, "who") || is(j, Word::talk) || is(j, Word::mention) ||
+      said(j, "did") || said(j, "was") ||
       (joins && (is(other, Word::the) || is(other, Lex::ordinal) || is(other, Lex::number) || is(other, Lex::month)));
   if (!counts_nothing) return 0;
   Day month = month_begin(today_);
@@ -272,6 +284,57 @@ size_t TimeParser::numbered_week(size_t i, Period& out) const {
   const Day lo = first_monday(y) + 7 * (n - 1);
   out = Period::days(lo, lo + 6, Grain::week, "week-number");
   out.absolute = true;
+  return end;
+}
+
+// Days of one month: "the 1st and 2nd of March", "March 2nd, 3rd and 5th".
+size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
+  size_t j = i;
+  if (is(j, Word::on) || is(j, Word::in)) ++j;
+  std::vector<int> days;
+  PartialDate p;
+  int d = 0;
+  auto next = [&](size_t k) -> size_t {  // behind "and", "or" or a comma
+    const bool comma = k < n_ && t_[k].before == ',';
+    if (!comma && !is(k, Word::and_) && !is(k, Word::or_)) return 0;
+    if (is(k, Word::and_) || is(k, Word::or_)) ++k;
+    if (is(k, Word::on)) ++k;
+    return skip(k, Word::the);
+  };
+  size_t end = 0;
+  if (month_here(j)) {
+    end = partial(j, p);
+    if (!end || !p.day || p.year) return 0;
+    days.push_back(p.day);
+    for (size_t k = next(end); k; k = next(end)) {
+      const size_t more = day_number(k, d);
+      const bool bare = more && !is(more - 1, Lex::ordinal);  // "March 5, 7 and 9"
+      if (!more || (bare && !sentence_end(more) && !is(more, Word::and_) && !is(more, Word::or_)) ||
+          is(more, Word::of) || is(more, Lex::month) || is(more, Lex::session) || is(more, Lex::unit))
+        break;
+      days.push_back(d), end = more;
+    }
+  } else {
+    size_t k = skip(j, Word::the);
+    for (size_t m = day_number(k, d); m && days.size() < kLongestList; m = day_number(k, d)) {
+      if (is(m, Word::of) || is(m, Lex::month)) {
+        end = partial(k, p);
+        break;
+      }
+      days.push_back(d);
+      k = next(m);
+      if (!k) return 0;
+    }
+    if (!end || !p.day) return 0;
+    days.push_back(p.day);
+  }
+  if (days.size() < 2) return 0;
+  out.axis = Axis::date, out.grain = Grain::day, out.absolute = true, out.name = "date-list";
+  for (const int day : days) {
+    const Period one = resolve({p.year, p.month, day});
+    if (one.impossible) return 0;
+    out.ranges.push_back({one.lo, one.hi});
+  }
   return end;
 }
 

@@ -1,162 +1,108 @@
-// Holidays: their days, their names, and when a name means the day.
+// Holidays in a question: when a name means the day, and of which year.
 #include "quern/memory/time/time_parser.h"
 
 namespace quern::memory {
 
-namespace {
-
-// Holidays of two words, by how these begin; "day" may follow, or is the second word.
-struct HolidayWords {
-  std::string_view first, second;
-  Holiday holiday;
-};
-constexpr HolidayWords kTwoWords[] = {
-    {"mother", "day", Holiday::mothers_day},    {"father", "day", Holiday::fathers_day},
-    {"memorial", "day", Holiday::memorial_day}, {"independence", "day", Holiday::independence},
-    {"boxing", "day", Holiday::boxing_day},     {"labor", "day", Holiday::labor_day},
-    {"labour", "day", Holiday::labor_day},      {"may", "day", Holiday::may_day},
-    {"bastille", "day", Holiday::bastille},     {"unity", "day", Holiday::unity_day},
-    {"midsummer", "day", Holiday::midsummer},   {"st", "patrick", Holiday::patrick},
-    {"saint", "patrick", Holiday::patrick},     {"april", "fool", Holiday::april_fools},
-    {"three", "king", Holiday::epiphany},       {"black", "friday", Holiday::black_friday},
-    {"good", "friday", Holiday::good_friday},   {"all", "saint", Holiday::all_saints},
-    {"st", "nicholas", Holiday::st_nicholas},   {"saint", "nicholas", Holiday::st_nicholas},
-    {"st", "john", Holiday::midsummer}};
-
-}  // namespace
-
-// The token behind the name of a holiday; 0 where there is none.
-size_t TimeParser::holiday_name(size_t i, Holiday& h) const {
-  size_t j = i;
-  auto begins = [&](size_t k, std::string_view what) { return k < n_ && w_.spelling(k).starts_with(what); };
-  auto eve = [&](size_t k) { return said(k, "eve") || said(k, "eve's"); };
-  if (is(j, Lex::holiday)) {
-    h = static_cast<Holiday>(t_[j++].value);
-    if (h == Holiday::christmas && eve(j)) h = Holiday::christmas_eve, ++j;
-    if (is(j, Word::day) || is_unit(j, Unit::day)) ++j;
-    if (h == Holiday::easter && is(j, Lex::weekday) && t_[j].value == 6) ++j;
-    if (h == Holiday::easter && is(j, Lex::weekday) && t_[j].value == 0) h = Holiday::easter_monday, ++j;
-    return j;
+// Names of holidays, at the tokens where they begin.
+void TimeParser::find_holidays() {
+  holidays_.assign(n_, {});
+  std::vector<std::string> words(n_);
+  for (size_t i = 0; i < n_; ++i)
+    words[i] = holiday_word(is(i, Lex::holiday) ? kHolidayNames[static_cast<size_t>(t_[i].value)] : w_.spelling(i));
+  for (size_t i = 0; i < n_; ++i) {
+    size_t end = i + 1;
+    while (end < n_ && end < i + kLongestHolidayName &&
+           (joined(end) || (t_[end].before == '.' && words[end - 1] == "st")))
+      ++end;
+    holidays_[i] = find_holiday(std::span(words).subspan(i, end - i));
   }
-  if (begins(j, "new") && is(j + 1, Word::year)) {
-    j += 2;
-    h = eve(j) ? Holiday::new_years_eve : Holiday::new_year;
-    return eve(j) || is(j, Word::day) ? j + 1 : j;
-  }
-  for (const HolidayWords& w : kTwoWords)
-    if (begins(j, w.first) && (w.second == "day" ? is(j + 1, Word::day) : begins(j + 1, w.second))) {
-      h = w.holiday;
-      return w.second != "day" && is(j + 2, Word::day) ? j + 3 : j + 2;
-    }
-  if (said(j, "epiphany") || said(j, "midsummer")) {
-    h = said(j, "epiphany") ? Holiday::epiphany : Holiday::midsummer;
-    return is(j + 1, Word::day) ? j + 2 : j + 1;
-  }
-  return 0;
 }
 
-std::optional<Day> TimeParser::holiday_in(Holiday h, int y) const {
-  auto nth = [&](int month, int weekday, int n) {
-    const Day first = day_of(y, month, 1);
-    return first + (weekday - weekday_of(first) + 7) % 7 + 7 * (n - 1);
-  };
-  auto last = [&](int month, int weekday) {
-    const Day end = day_of(y, month, month_length(y, month));
-    return end - (weekday_of(end) - weekday + 7) % 7;
-  };
-  switch (h) {
-    case Holiday::new_year:
-      return day_of(y, 1, 1);
-    case Holiday::new_years_eve:
-      return day_of(y, 12, 31);
-    case Holiday::valentine:
-      return day_of(y, 2, 14);
-    case Holiday::patrick:
-      return day_of(y, 3, 17);
-    case Holiday::easter:
-      return easter(y);
-    case Holiday::mothers_day:
-      return nth(5, 6, 2);
-    case Holiday::memorial_day:
-      return last(5, 0);
-    case Holiday::fathers_day:
-      return nth(6, 6, 3);
-    case Holiday::independence:
-      return day_of(y, 7, 4);
-    case Holiday::labor_day:
-      return nth(9, 0, 1);
-    case Holiday::halloween:
-      return day_of(y, 10, 31);
-    case Holiday::thanksgiving:
-      return nth(11, 3, 4);
-    case Holiday::black_friday:
-      return nth(11, 3, 4) + 1;
-    case Holiday::christmas_eve:
-      return day_of(y, 12, 24);
-    case Holiday::christmas:
-      return day_of(y, 12, 25);
-    case Holiday::boxing_day:
-      return day_of(y, 12, 26);
-    case Holiday::april_fools:
-      return day_of(y, 4, 1);
-    case Holiday::epiphany:
-      return day_of(y, 1, 6);
-    case Holiday::may_day:
-      return day_of(y, 5, 1);
-    case Holiday::good_friday:
-      return easter(y) - 2;
-    case Holiday::easter_monday:
-      return easter(y) + 1;
-    case Holiday::all_saints:
-      return day_of(y, 11, 1);
-    case Holiday::st_nicholas:
-      return day_of(y, 12, 6);
-    case Holiday::midsummer:
-      return day_of(y, 6, 24);
-    case Holiday::bastille:
-      return day_of(y, 7, 14);
-    case Holiday::unity_day:
-      return day_of(y, 10, 3);
+// "last Easter", "this past Christmas", "last year's Halloween", "2022's Christmas": where the name begins, and of how
+// many years ago it is. Returns whether something was said of the year.
+TimeParser::HolidayYear TimeParser::holiday_opening(size_t i, size_t& name) const {
+  const int now = civil(today_).year;
+  size_t j = skip(i, Word::the);
+  int y = 0;
+  if (const size_t end = year(j, y); end && end < n_ && holidays_[end].words) {
+    name = end;
+    return {.said = true, .year = y};
   }
-  return std::nullopt;
+  const bool here = is(j, Word::this_);
+  if (here) ++j;
+  const bool last = is(j, Word::last) || is(j, Word::past) || is(j, Word::previous) ||
+                    (is(j, Word::most) && is(j + 1, Word::recent));
+  if (last) j += is(j, Word::most) ? 2 : 1;
+  name = j;
+  if (last) return {.said = true, .before_today = true};
+  if (here) return {.said = true, .year = now};
+  return {};
 }
 
-// A holiday counts as a date only behind a preposition of time: "about Christmas" is a topic.
+// With nothing before it a holiday may be what was talked about: "about Christmas", "Halloween-themed" are no time;
+// "on Christmas", "Boxing Day's chat", "Halloween: who …?" and "what did we say Christmas Eve?" are.
+bool TimeParser::holiday_is_time(size_t i, size_t end) const {
+  if (i > 0 && preposition(i - 1)) return !said(i - 1, "about");
+  if (i > 1 && is(i - 1, Word::the) && preposition(i - 2)) return !said(i - 2, "about");
+  if (i > 1 && (is(i - 1, Word::and_) || is(i - 1, Word::or_)))
+    for (size_t k = 0; k + 1 < i; ++k)
+      if ((holidays_[k].words && k + holidays_[k].words == i - 1) || is(k, Word::between)) return true;
+  if (is(end, Lex::session) && t_[end].value == 0) return true;
+  const bool apart = end < n_ && (t_[end].before == ':' || t_[end].before == ',' ||
+                                  (t_[end].before == '-' && t_[end].begin > t_[end - 1].end + 1));
+  const bool first = i == 0 || t_[i].starts || (i == 1 && (is(0, Word::the) || is(0, Word::and_)));
+  if (first && (end >= n_ || apart)) return true;
+  const bool told = i > 0 && (is(i - 1, Word::mention) || is(i - 1, Word::talk));
+  return told && sentence_end(end);
+}
+
 size_t TimeParser::holiday(size_t i, Period& out) const {
   if (i >= n_) return 0;
-  const bool last = is(i, Word::last), here = is(i, Word::this_);
-  size_t j = last || here ? i + 1 : i;
-  const bool range = i > 2 && (is(i - 1, Word::and_) || is(i - 1, Word::or_)) &&
-                     (is(i - 2, Lex::holiday) || is(i - 2, Word::day) || is(i - 3, Word::between));
-  const bool articled = i > 1 && is(i - 1, Word::the) && preposition(i - 2) && !said(i - 2, "about");
-  const bool led = range || articled || (i > 0 && preposition(i - 1) && !said(i - 1, "about"));
-  const bool bare = j == i && !led;
-  if (is(j, Lex::day_word) || j >= n_) return 0;
-  Holiday h = Holiday::new_year;
-  j = holiday_name(j, h);
-  if (!j) return 0;
-  // With nothing before it a holiday may be what was talked about: not in "Boxing Day's chat", nor as a heading.
-  const bool chat = is(j, Lex::session) && t_[j].value == 0;
-  const bool apart = j < n_ && t_[j].before == '-' && t_[j].begin > t_[j - 1].end + 1;  // not in Halloween-themed
-  const bool alone = i == 0 && j >= n_;                                                 // "New Year's?"
-  const bool heading = alone || (i == 0 && j < n_ && (t_[j].before == ':' || apart));
-  if (bare && !chat && !heading) return 0;
+  size_t name = i;
+  HolidayYear of = holiday_opening(i, name);
+  if (name >= n_ || !holidays_[name].words || is(name, Lex::day_word)) return 0;
+  const HolidayEntry& h = *holidays_[name].entry;
+  size_t j = name + holidays_[name].words;
+  const bool weekend = is_unit(j, Unit::weekend);
+  if (weekend) ++j;
   int y = 0;
-  if (const size_t with_year = year(j, y)) {
-    j = with_year;
-  } else {
-    y = civil(today_).year;
-    if (*holiday_in(h, y) > today_ || (last && *holiday_in(h, y) >= today_)) --y;
-    if (here) y = civil(today_).year;
+  const size_t with_year = year(j, y);
+  if (with_year) {
+    of = {.said = true, .year = y}, j = with_year;
+  } else if (is(j, Word::before) && is(j + 1, Word::last)) {
+    of = {.said = true, .before_today = true, .more = 1}, j += 2;
   }
+  const bool said_year = of.said;
+  if (!said_year && !holiday_is_time(i, j)) return 0;
+  if (said_year && i > 0 && said(i - 1, "about") && !of.before_today) return 0;
+  y = of.year ? of.year : civil(today_).year;
   if (y < 1583 || y > 4099) return 0;
-  out = Period::days(*holiday_in(h, y), *holiday_in(h, y), Grain::day, "holiday");
-  if (is_unit(j, Unit::weekend)) {
-    const Day saturday = week_begin(out.first()) + 5;
-    out = Period::days(saturday, saturday + 1, Grain::week, "holiday"), ++j;
+  std::optional<Day> day = holiday_day(h, y);
+  for (int tries = 0; !of.year && tries < 9 && (!day || *day > today_ || (of.before_today && *day >= today_));
+       ++tries)
+    day = holiday_day(h, --y);
+  for (int more = of.more; more > 0 && day; --more) day = holiday_day(h, --y);
+  if (!day) return 0;
+  out = Period::days(*day, *day, Grain::day, "holiday");
+  if (weekend) {  // that of a Monday is the one before it, and ends with it
+    const Day saturday = weekday_of(*day) == 0 ? *day - 2 : week_begin(*day) + 5;
+    out = Period::days(saturday, weekday_of(*day) == 0 ? *day : saturday + 1, Grain::week, "holiday");
   }
-  out.absolute = true;
+  out.absolute = true, out.year_said = with_year != 0 || of.year != 0;
+  out.argument = &h - holidays().data();
   return j;
+}
+
+// "between Christmas and New Year": where the second lies before the first, the first is of the year before.
+bool TimeParser::earlier_holiday(const Period& to, Period& from) const {
+  if (from.name != std::string_view("holiday") || to.name != std::string_view("holiday") || from.year_said)
+    return false;
+  const auto day = holiday_day(holidays()[static_cast<size_t>(from.argument)], civil(from.first()).year - 1);
+  if (!day || from.grain != Grain::day) return false;
+  const int64_t argument = from.argument;
+  from = Period::days(*day, *day, Grain::day, "holiday");
+  from.absolute = true, from.argument = argument;
+  return from.lo <= to.hi;
 }
 
 }  // namespace quern::memory

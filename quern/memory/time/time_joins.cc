@@ -49,10 +49,10 @@ constexpr std::string_view kExceptions[] = {"with the exception of",
 // Between two phrases of time: they are alternatives when one of these stands there and nothing but small words.
 constexpr std::string_view kUniting[] = {"and", "or", "versus", "vs", "plus", "with", "against", "&", "then", "also"};
 constexpr std::string_view kSmall[] = {
-    "the",    "one",       "in",     "on",       "of",       "at",    "our",   "as",   "well", "either",
-    "both",   "from",      "to",     "that",     "this",     "those", "those", "then", "also", "compared",
-    "during", "again",     "maybe",  "perhaps",  "together", "along", "i",     "mean", "ones", "we",
-    "had",    "different", "differ", "differed", "by",       "it",    "so"};
+    "the",      "one",   "in",        "on",      "of",       "at",    "our",   "as",   "well", "either",
+    "both",     "from",  "to",        "that",    "this",     "those", "those", "then", "also", "compared",
+    "during",   "again", "maybe",     "perhaps", "together", "along", "i",     "mean", "ones", "we",
+    "addition", "had",   "different", "differ",  "differed", "by",    "it",    "so"};
 
 bool among(std::string_view w, std::span<const std::string_view> list) {
   return std::find(list.begin(), list.end(), w) != list.end();
@@ -79,6 +79,7 @@ size_t TimeParser::exception_word(size_t i) const {
         return 0;
       return end;
     }
+  if (said(i, "bar") && !out_.constraints.empty() && (is(i + 1, Word::the) || is(i + 1, Lex::weekday))) return i + 1;
   const bool plural = i + 1 < n_ && t_[i + 1].plural &&
                       (is_unit(i + 1, Unit::weekend) || is(i + 1, Lex::weekday) || is(i + 1, Lex::part));
   if (said(i, "no") && plural) return i + 1;  // "no weekends"
@@ -98,6 +99,8 @@ size_t TimeParser::excepted_behind(size_t i) const {
                                                  "aside",    "not included", "not counted", "skipped"};
   for (const std::string_view words : kBehind)
     if (const size_t end = phrase(i, words)) return end;
+  for (const std::string_view words : {"except", "but not"})  // "last week, Monday except"
+    if (const size_t end = phrase(i, words); end && sentence_end(end)) return end;
   return 0;
 }
 
@@ -119,7 +122,8 @@ bool TimeParser::united(size_t from, size_t to) {
   for (size_t k = from; k < to; ++k) {
     const std::string_view w = w_.spelling(k);
     conjoined_ |= w == "and" || w == "or" || w == "nor";
-    if (among(w, kUniting) || (w == "from" && begin < to && differing_) || (w == "to" && comparing_))
+    if (among(w, kUniting) || (w == "well" && said(k + 1, "as")) || (w == "addition" && is(k + 1, Word::to)) ||
+        (w == "from" && begin < to && differing_) || (w == "to" && comparing_))
       joined = true;
     else if (!among(w, kSmall) && !is(k, Lex::session) && t_[k].word != Word::every)
       return false;
@@ -196,19 +200,29 @@ void TimeParser::frame_neither() {
 
 // "in February except on the 14th": of that month; "last week but not on Tuesday": of that week.
 void settle_frames(TimeQuery& q) {
+  auto alternatives = [&](const TimeConstraint& a, const TimeConstraint& b) {
+    if (a.join == TimeJoin::except || b.join == TimeJoin::except) return false;
+    const TimeConstraint *from = std::min(&a, &b), *to = std::max(&a, &b);
+    return std::any_of(from + 1, to + 1, [](const TimeConstraint& c) { return c.join == TimeJoin::unite; });
+  };
   for (TimeConstraint& c : q.constraints) {
     const bool weekend = c.join == TimeJoin::except && c.axis == Axis::date && std::string_view(c.name) == "weekend";
     for (const TimeConstraint& frame : q.constraints)
       if (weekend && &frame != &c && frame.axis == Axis::date && !frame.ranges.empty() && !frame.anchor &&
           frame.ranges[0].hi - frame.ranges[0].lo > 14 * kDaySeconds)  // "in April except the weekend": all of them
         c.axis = Axis::weekday, c.ranges = {{5, 6}};
+      else if (weekend && &frame != &c && frame.axis == Axis::date && frame.ranges.size() == 1 && !frame.anchor &&
+               frame.grain == Grain::week && frame.ranges[0].hi - frame.ranges[0].lo == 7 * kDaySeconds - 1)
+        c.ranges = {{frame.ranges[0].lo + 5 * kDaySeconds, frame.ranges[0].hi}};  // "last week minus the weekend"
     if (c.axis != Axis::date || c.ranges.empty() || c.grain != Grain::day || c.anchor) continue;
     const bool list = c.ranges.size() > 1;  // "on Monday and Tuesday", "on the 14th and the 15th"
     const bool day = std::string_view(c.name) == "day-of-month",
                weekday = c.rule == TimeRule::named_day || (list && std::string_view(c.name) == "named-day");
     if (!day && !weekday) continue;
     for (const TimeConstraint& frame : q.constraints) {
-      if (&frame == &c || frame.axis != Axis::date || frame.ranges.size() != 1 || frame.anchor) continue;
+      if (&frame == &c || frame.axis != Axis::date || frame.ranges.size() != 1 || frame.anchor ||
+          alternatives(c, frame))
+        continue;
       const Day lo = day_part(frame.ranges[0].lo), hi = day_part(frame.ranges[0].hi);
       for (TimeRange& r : c.ranges) {
         const Day mine = day_part(r.lo);

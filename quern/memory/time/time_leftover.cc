@@ -28,7 +28,8 @@ constexpr std::string_view kTimely[] = {"o'clock",     "oclock",      "dawn",   
                                         "diwali",      "hanukkah",    "eid",         "passover",
                                         "whitsun",     "pentecost",   "carnival",    "epiphany",
                                         "midsummer",   "yom",         "purim",       "holi",
-                                        "vacation",    "holidays"};
+                                        "vacation",    "holidays",    "daytime",     "noontime",
+                                        "teatime",     "suppertime",  "supper",      "nightfall"};
 
 constexpr std::string_view kExcepting[] = {"except",   "excepting", "excluding", "exclude", "without", "besides",
                                            "barring",  "omitting",  "skipping",  "minus",   "outside", "unless",
@@ -42,6 +43,7 @@ bool among(std::string_view w, std::span<const std::string_view> list) {
 }  // namespace
 
 void TimeParser::look_over() {
+  find_holidays();
   for (size_t i = 0; i < n_; ++i) {
     const bool verb = t_[i].word == Word::talk || (i > 0 && (is(i - 1, Word::we) || is(i - 1, Word::to)));
     if (t_[i].lex == Lex::session && t_[i].value == 0 && (!verb || is(i - 1, Word::the)))

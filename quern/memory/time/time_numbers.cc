@@ -4,8 +4,8 @@
 namespace quern::memory {
 
 bool TimeParser::sentence_end(size_t i) const {
-  return i >= n_ || t_[i].starts || t_[i].before == ',' || t_[i].before == '?' || t_[i].before == ';' ||
-         t_[i].before == ')';
+  return i >= n_ || t_[i].starts || t_[i].before == ',' || t_[i].before == '?' || t_[i].before == ':' ||
+         t_[i].before == ';' || t_[i].before == ')';
 }
 
 bool TimeParser::preposition(size_t i) const {

@@ -5,12 +5,14 @@
 #include <optional>
 #include <vector>
 
+#include "quern/memory/time/holidays.h"
 #include "quern/memory/time/time_query.h"
 
 namespace quern::memory {
 
 constexpr size_t kLongestList = 16;  // of ordinals before the noun they count: looking ahead stays bounded
 
+constexpr const char* kWeekendsBack = "weekends-back";        // "the last two weekends", without the days between
 constexpr const char* kDayOfNamedWeek = "day-of-named-week";  // "Tuesday last week"
 
 struct Period {
@@ -55,6 +57,7 @@ class TimeParser {
   bool dash(size_t i) const { return i < n_ && t_[i].before == '-'; }
   bool sentence_end(size_t i) const;  // nothing more of the clause follows
   bool preposition(size_t i) const;
+  bool preposition_of_time(size_t i) const;
   bool said(size_t i, std::string_view spelling) const { return i < n_ && w_.spelling(i) == spelling; }
   size_t number(size_t i, int64_t& v) const;   // 12, twelve, a hundred and fifty
   size_t count(size_t i, int64_t& v) const;    // number, a, a couple of, a few, half a dozen
@@ -70,13 +73,22 @@ class TimeParser {
   Period resolve(const PartialDate& p) const;
   size_t calendar_date(size_t i, Period& out) const;
   size_t day_of_month(size_t i, Period& out) const;
-  size_t holiday_name(size_t i, Holiday& h) const;  // time_holidays.cc
+  // time_holidays.cc
   size_t holiday(size_t i, Period& out) const;
+  struct HolidayYear {
+    bool said = false;
+    int year = 0;               // 0: the latest one
+    bool before_today = false;  // "last": not today's
+    int more = 0;               // "before last"
+  };
+  void find_holidays();
+  HolidayYear holiday_opening(size_t i, size_t& name) const;
+  bool holiday_is_time(size_t i, size_t end) const;
+  bool earlier_holiday(const Period& to, Period& from) const;
   size_t season(size_t i, Period& out) const;
   size_t quarter(size_t i, Period& out) const;
   size_t plain_year(size_t i, Period& out) const;
   size_t numbered_week(size_t i, Period& out) const;
-  std::optional<Day> holiday_in(Holiday h, int year) const;
   Period season_in(int season, int year) const;
 
   // time_periods.cc: counted from now, or from another period
@@ -92,9 +104,11 @@ class TimeParser {
   size_t counted_part(size_t i, Period& out, int depth) const;
   size_t beside_period(size_t i, Period& out, int depth) const;
   size_t part_of_named_week(size_t i, Period& out) const;
+  size_t part_of_dated_day(size_t i, Period& out) const;
   size_t weeks_before_named(size_t i, Period& out) const;
   size_t midweek(size_t i, Period& out) const;
   size_t eve_of(size_t i, Period& out, int depth) const;
+  size_t two_days(size_t i, Period& out) const;
   size_t week_of(size_t i, Period& out, int depth) const;
   size_t part_of_day(size_t i, Period& out, int depth) const;
   size_t with_part(size_t i, Period& p) const;
@@ -138,6 +152,8 @@ class TimeParser {
   };
   size_t part_behind(size_t i, DayPart& part) const;
   size_t clock_point(size_t i, ClockPoint& out) const;
+  size_t minutes_beside(size_t i, ClockPoint& out) const;
+  void settle_hours();
   bool counts_nothing(size_t i) const;
   int32_t waking(const ClockPoint& p) const;
   size_t clock_span(size_t i, int32_t& lo, int32_t& hi, bool& guessed) const;
@@ -198,6 +214,7 @@ class TimeParser {
   size_t session_verb(size_t i, TimeConstraint& out) const;
   size_t response_clause(size_t i, TimeConstraint& out) const;
   size_t thing_said(size_t i, TimeConstraint& out) const;
+  size_t opened_with(size_t i, TimeConstraint& out) const;
 
   std::string_view text_;
   const TimeWords& w_;
@@ -205,7 +222,8 @@ class TimeParser {
   size_t n_;
   Clock clock_;
   Day today_;
-  size_t first_session_ = SIZE_MAX;  // token that names a session: later "one" may mean another
+  std::vector<HolidayFound> holidays_;  // that begin at each token
+  size_t first_session_ = SIZE_MAX;     // token that names a session: later "one" may mean another
   bool ahead_of_now_ = false, conjoined_ = false, excepting_ = false;
   bool differing_ = false, comparing_ = false;  // "how does X differ from Y", "compare X to Y"
   TimeQuery out_;

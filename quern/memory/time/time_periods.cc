@@ -13,10 +13,9 @@ constexpr int32_t kHour = 3600;
 struct PartHours {
   int32_t lo, hi;  // seconds from the day's beginning, both inside; nights end on the next day
 };
-constexpr PartHours kParts[] = {{5 * kHour, 12 * kHour - 1},
-                                {12 * kHour, 17 * kHour - 1},
-                                {17 * kHour, 22 * kHour - 1},
-                                {22 * kHour, 29 * kHour - 1}};
+constexpr PartHours kParts[] = {{5 * kHour, 12 * kHour - 1},  {12 * kHour, 17 * kHour - 1},
+                                {17 * kHour, 22 * kHour - 1}, {22 * kHour, 29 * kHour - 1},
+                                {17 * kHour, 29 * kHour - 1}, {0, 5 * kHour - 1}};
 
 }  // namespace
 
@@ -268,6 +267,8 @@ size_t TimeParser::this_or_last_unit(size_t i, Period& out) const {
     out.lo = clock_.now - kHour / 2, out.hi = clock_.now, out.grain = Grain::second, out.name = "rolling";
     return j + 2;
   }
+  if (!counted && (said(j, "full") || said(j, "whole") || said(j, "entire") || said(j, "complete")))
+    ++j, article = false;
   if (!is(j, Lex::unit)) return 0;
   const bool fortnight = t_[j].value == -2;
   const Unit u = fortnight ? Unit::week : static_cast<Unit>(t_[j].value);
@@ -282,7 +283,9 @@ size_t TimeParser::this_or_last_unit(size_t i, Period& out) const {
   if (this_word) {
     if (counted) return 0;
     if (u == Unit::weekend && weekday_of(today_) < 5 && !said(i, "this")) return 0;
-    out = unit_around(u, 0);
+    // before Saturday "this weekend" is the one before, unless it is what the talk was about
+    const bool subject = i > 0 && (said(i - 1, "for") || said(i - 1, "about"));
+    out = unit_around(u, u == Unit::weekend && weekday_of(today_) < 5 && !subject ? 1 : 0);
     if (u < Unit::day) return 0;
     return end;
   }
@@ -291,7 +294,7 @@ size_t TimeParser::this_or_last_unit(size_t i, Period& out) const {
   if (u == Unit::weekend || u == Unit::quarter || !rolling) {
     out = unit_around(u, 1);
     if (u == Unit::weekend && counted && v > 1)
-      out = Period::days(unit_around(u, v).first(), out.last(), Grain::week, "weekend");
+      out = Period::days(unit_around(u, v).first(), out.last(), Grain::week, kWeekendsBack);
     else if (u == Unit::quarter && counted && v > 1)
       out = Period::days(unit_around(u, v).first(), out.last(), Grain::season, "quarter");
     return end;
@@ -309,6 +312,14 @@ size_t TimeParser::before_last(size_t i, Period& out) const {
       (is(j + 3, Word::one) || (is(j + 3, Lex::unit) && t_[j + 3].value == t_[j].value))) {  // before this one
     out = unit_around(static_cast<Unit>(t_[j].value), 1);
     return j + 4;
+  }
+  if ((is(j, Lex::unit) || is(j, Lex::weekday)) && is(j + 1, Word::previous) && is(j + 2, Word::to) &&
+      is(j + 3, Word::last) && sentence_end(j + 4) &&
+      (is(j, Lex::weekday) || t_[j].value >= static_cast<int32_t>(Unit::day))) {
+    if (is(j, Lex::unit)) {
+      out = unit_around(static_cast<Unit>(t_[j].value), 2);
+      return j + 4;
+    }
   }
   if (!(is(j, Lex::unit) || weekday_here(j)) || !is(j + 1, Word::before) || !is(j + 2, Word::last) ||
       is(j + 3, Lex::session))
@@ -337,7 +348,7 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
   if (const size_t k = this_or_last_unit(i, week); k && is_unit(k - 1, Unit::week) && week.grain == Grain::week) {
     size_t d = is(k, Word::on) ? k + 1 : k;
     d = skip(d, Word::the);
-    if (is(d, Lex::weekday) && !t_[d].plural && week.last() - week.first() == 6) {
+    if (is(d, Lex::weekday) && !t_[d].plural && !excepted_behind(d + 1) && week.last() - week.first() == 6) {
       of_week(week.first() + t_[d].value);
       return d + 1;
     }
@@ -356,20 +367,25 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
   const int w = t_[j].value;
   size_t k = j + 1;
   int number = 0;
-  if (const size_t end = day_number(skip(k, Word::the), number);
-      end && is(end - 1, Lex::ordinal) && !last && !here && number <= 31) {
+  if (const size_t end = day_number(skip(k, Word::the), number); end && is(end - 1, Lex::ordinal) && !last && !here &&
+                                                                 number <= 31 &&
+                                                                 (t_[end - 1].digits || is(k, Word::the))) {
     for (Day d = today_; d > today_ - 1500; --d)  // "Sunday the 3rd"
       if (weekday_of(d) == w && civil(d).day == number) {
         on(d);
         return end;
       }
   }
-  if (!last && !here) {
+  if (!last && !here && !(excepting_ && sentence_end(k))) {  // "except Monday, last week"
     size_t m = k;
     if (is(m, Word::of) || is(m, Word::in)) ++m;
     if (const size_t end = this_or_last_unit(m, week);
         end && is_unit(end - 1, Unit::week) && week.last() - week.first() == 6) {
       of_week(week.first() + w);
+      return end;
+    }
+    if (const size_t end = w >= 5 ? this_or_last_unit(m, week) : 0; end && is_unit(end - 1, Unit::weekend)) {
+      on(week.first() + w - 5);
       return end;
     }
     if (const size_t end = ago(m, week); end && week.grain == Grain::week) {

@@ -73,6 +73,8 @@ struct TimeQuery {
   bool empty() const { return constraints.empty(); }
 };
 
+// The hours of a part of the day, on any day.
+std::vector<TimeRange> hours_of(DayPart part);
 // Days and weekdays beside a month or a week are of that one ("in February except on the 14th").
 void settle_frames(TimeQuery& query);
 TimeQuery parse_time(std::string_view text, const Clock& clock);

@@ -6,12 +6,6 @@
 #include "quern/memory/time/time_parser.h"
 
 namespace quern::memory {
-namespace {
-
-constexpr int32_t kHour = 3600, kDayEnd = 86399;
-
-}  // namespace
-
 // Of every week or every day: "on Tuesdays", "every Monday", "on weekends", "in the mornings".
 size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
   size_t j = i;
@@ -49,20 +43,7 @@ size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
   const bool of_chats = j == i && is(j + 1, Lex::session) && t_[j + 1].value == 0;  // "our morning chats"
   if (is(j, Lex::part) && (t_[j].plural || every || of_chats)) {
     out.axis = Axis::clock, out.grain = Grain::part, out.name = "every-day";
-    switch (static_cast<DayPart>(t_[j].value)) {
-      case DayPart::morning:
-        out.ranges = {{5 * kHour, 12 * kHour - 1}};
-        break;
-      case DayPart::afternoon:
-        out.ranges = {{12 * kHour, 17 * kHour - 1}};
-        break;
-      case DayPart::evening:
-        out.ranges = {{17 * kHour, 22 * kHour - 1}};
-        break;
-      case DayPart::night:
-        out.ranges = {{22 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
-        break;
-    }
+    out.ranges = hours_of(static_cast<DayPart>(t_[j].value));
     return j + 1;
   }
   return 0;

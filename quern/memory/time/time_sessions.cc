@@ -12,9 +12,11 @@ size_t TimeParser::session_noun(size_t i) const {
   size_t j = i;
   // "every session but the first", "our first session and our last": the noun is left out
   const bool place = i > 0 && i <= n_ && (t_[i - 1].lex == Lex::ordinal || t_[i - 1].word == Word::last);
+  if (excepting_ && i > 1 && is(i - 1, Word::recent) && is(i - 2, Word::most) && sentence_end(i)) return i;
   if (place && first_session_ < i && !t_[i - 1].digits &&
       (sentence_end(i) || is(i, Word::and_) || is(i, Word::or_)) && i >= 2 &&
-      (is(i - 2, Word::the) || is(i - 2, Word::our) || comparing_ || differing_))
+      (is(i - 2, Word::the) || is(i - 2, Word::our) || is(i - 2, Word::very) || excepting_ || comparing_ ||
+       differing_))
     return i;
   if ((is(i, Word::one) || said(i, "ones")) && first_session_ < i && !is(i + 1, Lex::unit) &&
       !is(i + 1, Lex::session))
@@ -113,6 +115,10 @@ size_t TimeParser::session_counted(size_t i, TimeConstraint& out) const {
       }
   const size_t end = session_noun(k);
   if (!end) return 0;
+  if (is(end, Word::from) && is(end + 1, Word::the) && is(end + 2, Word::end)) {  // "the fourth session from the end"
+    set(v, v, true);
+    return end + 3;
+  }
   // "for the first time" tells of something else than a session
   if (i > 0 && said(i - 1, "for") && is(end - 1, Lex::session) && t_[end - 1].value == 1) return 0;
   set(v, v, false);
@@ -136,7 +142,8 @@ size_t TimeParser::session_ago(size_t i, TimeConstraint& out) const {
     return 0;
   size_t end = j + 1;
   if (is(j, Word::before)) end = j + 2 + (is(j + 2, Lex::session) || is(j + 2, Word::one) ? 1 : 0);
-  out.axis = Axis::session, out.ranges = {{v, v}}, out.from_end = true, out.name = "sessions-ago";
+  const bool all = is(j, Word::before) && i > 0 && is(i - 1, Word::the);  // "the three chats before this one"
+  out.axis = Axis::session, out.ranges = {{all ? 1 : v, v}}, out.from_end = true, out.name = "sessions-ago";
   return end;
 }
 
@@ -412,6 +419,7 @@ size_t TimeParser::response_clause(size_t i, TimeConstraint& out) const {
   if (const size_t end = response_beside_anchor(i, out)) return end;
   out = {};
   if (const size_t end = thing_said(i, out)) return end;
+  if (const size_t end = opened_with(i, out)) return end;
   size_t j = i;
   if (is(j, Word::in) || is(j, Word::at) || is(j, Word::over) || is(j, Word::between) || is(j, Word::from)) ++j;
   while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;

@@ -175,11 +175,32 @@ size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
   return second + 2;
 }
 
+// "What did Ada start with on Monday?", "How did Ada finish yesterday?": her first turn, her last.
+size_t TimeParser::opened_with(size_t i, TimeConstraint& out) const {
+  static constexpr std::string_view kOpening[] = {"start", "begin", "open"},
+                                    kClosing[] = {"finish", "end", "close", "conclude"};
+  const std::string_view w = i < n_ ? w_.spelling(i) : std::string_view();
+  const bool first = std::find(std::begin(kOpening), std::end(kOpening), w) != std::end(kOpening);
+  const bool last = std::find(std::begin(kClosing), std::end(kClosing), w) != std::end(kClosing);
+  if ((!first && !last) || i < 2 || !said(i - 2, "did") || is(i - 1, Word::we) || said(i - 1, "it")) return 0;
+  size_t j = i + 1;
+  while (said(j, "off") || said(j, "out") || is(j, Word::up) || said(j, "with") || is(j, Word::by)) ++j;
+  if (!sentence_end(j) && !preposition_of_time(j) && !is(j, Lex::day_word) && !is(j, Word::last) && !weekday_here(j))
+    return 0;
+  if (j == i + 1 && !said(0, "how")) return 0;  // "did the film end on Monday?"
+  out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = last, out.ranges = {{1, 1}};
+  return j;
+}
+
+bool TimeParser::preposition_of_time(size_t i) const {
+  return is(i, Word::on) || is(i, Word::in) || is(i, Word::at) || is(i, Word::of) || is(i, Word::over);
+}
+
 // The first thing Ada said, the last three things they wrote: turns. "The last thing we talked about" is none.
 size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
-  static constexpr std::string_view verbs[] = {"said",    "say",       "says",   "wrote",   "write",
-                                               "told",    "sent",      "posted", "texted",  "typed",
-                                               "written", "mentioned", "asked",  "replied", "answered"};
+  static constexpr std::string_view verbs[] = {
+      "said",  "say",  "says", "wrote",  "write",  "came",  "reply",   "answer",    "ask",   "send",    "text",
+      "spoke", "told", "sent", "posted", "texted", "typed", "written", "mentioned", "asked", "replied", "answered"};
   size_t j = i;
   while (is(j, Word::our) || is(j, Word::the) || is(j, Word::very)) ++j;
   int64_t v = 1;
@@ -193,11 +214,25 @@ size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
     if (!j) return 0;
   }
   // "what did I say last?"
-  if (i > 0 && j == i + 1 && std::find(std::begin(verbs), std::end(verbs), w_.spelling(i - 1)) != std::end(verbs) &&
-      (j == n_ || t_[j].starts || is(j, Word::on) || is(j, Word::in))) {
+  bool verb_before = false;  // "what did Ada say first on Monday?", "… said Ada last on Monday"
+  for (size_t back = 1; back <= 2 && back <= i && !t_[i - back + 1].starts; ++back)
+    verb_before |= std::find(std::begin(verbs), std::end(verbs), w_.spelling(i - back)) != std::end(verbs);
+  if (verb_before && j == i + 1 &&
+      (sentence_end(j) || preposition_of_time(j) || is(j, Lex::day_word) ||
+       (!from_end && (is(j, Word::last) || is(j, Word::this_) || weekday_here(j))))) {
     out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;
     out.ranges = {{v, v}};
     return j;
+  }
+  // "what did Ada last say on Monday?", and not "when did Ada last say …"
+  if ((from_end || is(j - 1, Word::first)) && j == i + 1 &&
+      (said(j, "say") || said(j, "said") || said(j, "wrote") || said(j, "write") || said(j, "sent") ||
+       said(j, "written") || said(j, "text"))) {
+    for (size_t b = i; b > 0 && !t_[b].starts;)
+      if (--b; said(b, "when") || said(b, "we")) return 0;
+    out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;
+    out.ranges = {{v, v}};
+    return j + 1;
   }
   const bool nth = !from_end && v != 1;
   int64_t many = v;
@@ -206,11 +241,20 @@ size_t TimeParser::thing_said(size_t i, TimeConstraint& out) const {
   else
     many = from_end ? 1 : v;
   if (!said(j, "thing") && !said(j, "things") && !said(j, "words") && !said(j, "word") && !said(j, "sentence") &&
-      !said(j, "sentences") && !said(j, "remark") && !said(j, "statement"))
+      !said(j, "sentences") && !said(j, "remark") && !said(j, "line") && !said(j, "lines") && !said(j, "statement"))
     return 0;
   const size_t noun = j++;
   size_t k = is(j, Word::that) ? j + 1 : j;
-  for (size_t m = k; m < n_ && m < k + 3; ++m)
+  if (said(i, "first") && said(noun, "thing") && is(j, Word::in)) return 0;  // "first thing in the morning"
+  const bool told = i > 0 && std::find(std::begin(verbs), std::end(verbs), w_.spelling(i - 1)) != std::end(verbs);
+  const bool hers = i > 0 && w_.spelling(i - 1).ends_with("'s");  // "Ada's first words"
+  if ((told || hers) &&
+      (sentence_end(j) || preposition_of_time(j) || said(j, "what"))) {  // "Ada said the first sentence"
+    out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;
+    out.ranges = {nth ? TimeRange{v, v} : TimeRange{1, many}};
+    return noun + 1;
+  }
+  for (size_t m = k; m < n_ && m < k + 9 && (m == k || !t_[m].starts); ++m)
     if (std::find(std::begin(verbs), std::end(verbs), w_.spelling(m)) != std::end(verbs)) {
       if (m > k && said(k, "we") && !said(m, "said") && !said(m, "wrote")) return 0;
       out.axis = Axis::response, out.name = "response", out.counted = true, out.from_end = from_end;

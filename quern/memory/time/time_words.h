@@ -31,35 +31,10 @@ enum class Lex : uint8_t {
 };
 
 enum class Unit : uint8_t { second, minute, hour, day, week, weekend, month, quarter, year, decade };
-enum class DayPart : uint8_t { morning, afternoon, evening, night };
-enum class Holiday : uint8_t {
-  new_year,
-  new_years_eve,
-  valentine,
-  patrick,
-  easter,
-  mothers_day,
-  memorial_day,
-  fathers_day,
-  independence,
-  labor_day,
-  halloween,
-  thanksgiving,
-  black_friday,
-  christmas_eve,
-  christmas,
-  boxing_day,
-  april_fools,
-  epiphany,
-  may_day,
-  good_friday,
-  easter_monday,
-  all_saints,
-  st_nicholas,
-  midsummer,
-  bastille,
-  unity_day
-};
+// late: evening and night, which some languages do not part (noche, 晚上); small_hours: those behind midnight
+enum class DayPart : uint8_t { morning, afternoon, evening, night, late, small_hours };
+// Holidays that one word names: the value of their token.
+constexpr std::string_view kHolidayNames[] = {"easter", "halloween", "thanksgiving", "christmas", "valentine"};
 
 // Small words, by what they do. Words of one line mean the same to the grammar.
 enum class Word : uint8_t {
@@ -151,7 +126,7 @@ struct Token {
   bool digits = false;
   bool mended = false;  // a slip was read as a name
   char before = 0;      // what stands between it and the token in front: punctuation, else ' '; 0 at the start
-  int32_t value = 0;  // number; month 1…12; weekday 0…6; seconds of the day; Unit, Part, Holiday, season 0…3 (spring)
+  int32_t value = 0;  // number; month 1…12; weekday 0…6; seconds of the day; Unit, Part, holiday, season 0…3 (spring)
   int16_t year = 0, month = 0, day = 0;  // of a date written in digits
 };
 

@@ -43,6 +43,29 @@ constexpr std::string_view kBeforeTime =
     "lat=last laat=last lsat=last list=last lasy=last lest=last lost=last lass=last pats=past pst=past psat=past "
     "tis=this thi=this tihs=this nex=next nest=next ext=next";
 
+// Small words beside a time, whose slips ("aog", "thhe", "daays") are none of the words in use.
+constexpr std::string_view kSmallWords[] = {
+    "the",   "and",   "ago",    "last",  "late",     "early",     "time",  "times",   "day",    "days",  "year",
+    "years", "week",  "weeks",  "noon",  "chat",     "chats",     "talk",  "talks",   "talked", "spoke", "said",
+    "say",   "wrote", "most",   "but",   "not",      "from",      "that",  "this",    "next",   "past",  "new",
+    "since", "until", "before", "after", "excluded", "excluding", "minus", "leaving", "about",  "what",  "when"};
+constexpr std::string_view kNoSlips[] = {"alte", "butt", "form", "gao",  "latte", "mots", "nono",
+                                         "nott", "nada", "pats", "thee", "ont",   "oru"};
+
+// The small word of which one letter is doubled, or two have changed places; empty when it is none.
+std::string_view small_word(const std::string& w) {
+  if (w.size() < 3 || lexicon_find(w) || std::find(std::begin(kNoSlips), std::end(kNoSlips), w) != std::end(kNoSlips))
+    return {};
+  for (const std::string_view t : kSmallWords) {
+    if (w == t) return {};
+    if (w.size() == t.size() && one_edit_apart(w, t) && std::is_permutation(w.begin(), w.end(), t.begin())) return t;
+    if (w.size() != t.size() + 1) continue;
+    for (size_t i = 1; i < w.size(); ++i)
+      if (w[i] == w[i - 1] && w.substr(0, i) + w.substr(i + 1) == t) return t;
+  }
+  return {};
+}
+
 using Spellings = std::unordered_map<std::string_view, std::string_view>;
 
 Spellings spellings_of(std::string_view text) {
@@ -192,6 +215,12 @@ void plain_english(std::vector<WordPiece>& pieces, std::vector<std::string>& not
     } else if (const auto [mended, genitive] = mended_with_genitive(w); !mended.empty()) {
       notes.push_back(fmt::format("'{}' is read as '{}'", p.word, mended));
       p.word = std::string(mended) + (genitive ? "'s" : "");
+    } else if (const std::string_view small = small_word(w); !small.empty()) {
+      notes.push_back(fmt::format("'{}' is read as '{}'", p.word, small));
+      p.word = small;
+    } else if ((w == "small" || w == "wee" || w == "early") && next == "hours") {
+      p.word = "smallhours";
+      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     } else if ((w == "yester" || w == "to" || w == "week" || w == "after" || w == "mid") && i + 1 < pieces.size() &&
                lexicon_find(w + next) && (w != "to" || next == "day" || next == "morrow" || next == "night") &&
                (w != "after" || next == "noon") && (w != "week" || next == "end") &&

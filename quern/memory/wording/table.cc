@@ -25,6 +25,12 @@ std::vector<std::string> words_in(std::string_view text) {
   return out;
 }
 
+std::vector<std::string> words_in_lines(std::string_view text) {
+  std::string one(text);
+  std::replace(one.begin(), one.end(), '\n', ' ');
+  return words_in(one);
+}
+
 // Lines "left = right".
 template <class F>
 void each_line(std::string_view text, F&& f) {
@@ -50,7 +56,17 @@ std::string lower_ascii(std::string_view w) {
   return out;
 }
 
+bool is_holiday(std::string_view w) { return w.ends_with('^'); }
+
+// "Good_Friday^" as it is read in the end.
+std::string holiday_text(std::string_view w) {
+  std::string out(w.substr(0, w.size() - 1));
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out;
+}
+
 bool of_time(const std::string& word) {
+  if (is_holiday(word) || is_clock_piece(word)) return true;
   const std::string w = lower_ascii(word);
   if (!w.empty() && w[0] >= '0' && w[0] <= '9') return true;
   const LexiconEntry* e = lexicon_find(w);
@@ -89,12 +105,16 @@ bool places_time(const std::string& word) {
          std::find(std::begin(kBounds), std::end(kBounds), word) != std::end(kBounds);
 }
 
-bool matches(std::string_view element, const std::string& word) {
+bool matches(std::string_view element, const WordPiece& piece) {
+  const std::string& word = piece.word;
+  if (element == "@n") return piece.name;
   if (element[0] != '@' || element.size() != 2) return element == word;
   const std::string w = lower_ascii(word);
   if (element == "@d") return digits(w) && w.size() <= 2;
   if (element == "@y") return digits(w) && w.size() == 4;
   if (element == "@o" && is_ordinal_digits(w)) return true;
+  if (element == "@h" || (element == "@x" && is_holiday(w))) return is_holiday(w);
+  if (element == "@c") return is_clock_piece(w);
   const LexiconEntry* e = lexicon_find(w);
   if (!e) return false;
   switch (element[1]) {
@@ -129,14 +149,20 @@ bool counts(const std::string& word) {
 }  // namespace
 
 WordingTable::WordingTable(const WordingTexts& texts) {
-  each_line(texts.words, [&](std::string_view left, std::string_view right) {
-    const std::vector<std::string> english = words_in(right);
+  auto add_line = [&](std::string_view left, const std::vector<std::string>& english) {
     each_part(left, '|', [&](std::string_view spelling) {
       std::vector<std::string> source = words_in(spelling);
       if (source.empty()) return;
       longest_ = std::max(longest_, source[0].size());
       phrases_[source[0]].push_back({source, english});
     });
+  };
+  for (const std::string_view lines : {texts.words, texts.numbers})
+    each_line(lines, [&](std::string_view left, std::string_view right) { add_line(left, words_in(right)); });
+  each_line(texts.holidays, [&](std::string_view left, std::string_view right) {
+    std::string name(right.substr(1));
+    std::replace(name.begin(), name.end(), ' ', '_');
+    add_line(left, {name + "^"});
   });
   for (const auto& [first, list] : phrases_)
     for (const Phrase& p : list)
@@ -145,6 +171,7 @@ WordingTable::WordingTable(const WordingTexts& texts) {
   for (auto& [first, list] : phrases_)
     std::stable_sort(list.begin(), list.end(),
                      [](const Phrase& a, const Phrase& b) { return a.source.size() > b.source.size(); });
+  for (const std::string& own : words_in_lines(texts.own)) own_.emplace(own);
   each_line(texts.orders, [&](std::string_view left, std::string_view right) {
     rules_.push_back({words_in(left), words_in(right)});
   });
@@ -168,14 +195,18 @@ size_t WordingTable::known(const std::vector<std::string>& folded) const {
   return n;
 }
 
-// Of four letters only two that changed places or one that was doubled.
+// Of four letters only two that changed places or one that was doubled; of five also one that was lost.
 std::string WordingTable::mended(const std::string& folded) const {
-  if (folded.size() < 4 || has(folded)) return {};
+  if (folded.size() < 4 || has(folded) || own_.contains(folded)) return {};
+  for (size_t i = 1; i < folded.size(); ++i)  // one letter twice: of any word, also a small one ("paas")
+    if (folded[i] == folded[i - 1])
+      if (std::string once = folded.substr(0, i) + folded.substr(i + 1); once.size() > 2 && has(once)) return once;
   const std::pair<std::string, std::vector<std::string>>* found = nullptr;
   for (const auto& entry : timely_) {
     const std::string& t = entry.first;
     const bool swapped = t.size() == folded.size() && std::is_permutation(t.begin(), t.end(), folded.begin());
-    if ((t.size() == 4 || folded.size() == 4) && !swapped && folded.size() <= t.size()) continue;
+    const bool lost = folded.size() == 4 && t.size() == 5;
+    if ((t.size() == 4 || folded.size() == 4) && !swapped && !lost && folded.size() <= t.size()) continue;
     if (!one_edit_apart(folded, t)) continue;
     if (found && found->second != entry.second) return {};
     found = &entry;
@@ -218,12 +249,13 @@ std::vector<WordPiece> WordingTable::translate(const std::vector<WordPiece>& wor
       out.push_back({"", before, true});
     }
   }
+  clock_words(out);
   reorder(out);
   return out;
 }
 
-// One rule at one place: the pieces that it found are replaced. Returns whether it fits.
-bool WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_t at) const {
+// One rule at one place: the pieces that it found are replaced. Returns how many they are then, 0 where it does not fit.
+size_t WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_t at) const {
   std::vector<std::pair<size_t, size_t>> found;
   size_t i = at;
   for (const std::string& element : rule.pattern) {
@@ -234,18 +266,19 @@ bool WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_
       while (i < pieces.size() && of_time(pieces[i].word) &&
              (i == begin || pieces[i].before.find_first_of(",;?!:") == std::string::npos))
         ++i;
-    } else if (i < pieces.size() && matches(element, pieces[i].word)) {
+    } else if (i < pieces.size() && matches(element, pieces[i])) {
       ++i;
     }
-    if (i == begin) return false;
+    if (i == begin) return 0;
     found.emplace_back(begin, i);
   }
   std::vector<WordPiece> fresh;
   for (const std::string& r : rule.result) {
-    if (r.size() == 2 && r[0] == '$') {
+    if (const bool final = r.size() == 3 && r[2] == '!'; r[0] == '$' && (r.size() == 2 || final)) {
       const auto [begin, end] = found.at(static_cast<size_t>(r[1] - '1'));
       for (size_t k = begin; k < end; ++k)
-        fresh.push_back({pieces[k].word, k == begin ? " " : pieces[k].before, true});
+        fresh.push_back({final && is_holiday(pieces[k].word) ? holiday_text(pieces[k].word) : pieces[k].word,
+                         k == begin ? " " : pieces[k].before, true, pieces[k].name});
       continue;
     }
     std::string word;  // "$2:00"
@@ -260,15 +293,15 @@ bool WordingTable::apply(const Rule& rule, std::vector<WordPiece>& pieces, size_
   if (!fresh.empty()) fresh[0].before = pieces[at].before;
   pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(at), pieces.begin() + static_cast<std::ptrdiff_t>(i));
   pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(at), fresh.begin(), fresh.end());
-  return true;
+  return fresh.size();
 }
 
 void WordingTable::reorder(std::vector<WordPiece>& pieces) const {
   for (const Rule& rule : rules_)
-    for (size_t at = 0, most = pieces.size() + 8; at < pieces.size() && most > 0; --most)
-      apply(rule, pieces, at), ++at;
+    for (size_t at = 0; at < pieces.size();) at += std::max<size_t>(apply(rule, pieces, at), 1);
   std::vector<WordPiece> out;
   for (WordPiece& p : pieces) {
+    if (is_holiday(p.word)) p.word = holiday_text(p.word);
     const auto at = rest_.find(p.word);
     if (at == rest_.end()) {
       out.push_back(std::move(p));

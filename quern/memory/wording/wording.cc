@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 #include "quern/base/error.h"
@@ -162,8 +163,72 @@ Language language_of(const std::vector<WordPiece>& words, const std::vector<Word
   return best;
 }
 
+// Digits of a number in Han characters up to 99, or of four digits one by one (二〇二四); empty when it is none.
+std::string han_number(std::string_view w) {
+  static constexpr std::string_view kDigits[] = {"零", "一", "二", "三", "四", "五", "六", "七", "八", "九"};
+  int tens = 0, ones = 0;
+  bool ten = false, any = false;
+  std::string row;
+  for (size_t i = 0; i < w.size(); i += 3) {
+    const std::string_view c = w.substr(i, 3);
+    if (c == "十") {
+      tens = any ? ones : 1, ones = 0, ten = any = true;
+      continue;
+    }
+    const auto* const d = std::find(std::begin(kDigits), std::end(kDigits), c);
+    if (d == std::end(kDigits) && c != "两" && c != "〇") return {};
+    ones = d == std::end(kDigits) ? (c == "两" ? 2 : 0) : static_cast<int>(d - std::begin(kDigits));
+    row += std::to_string(ones);
+    any = true;
+  }
+  if (!ten && w.size() > 3) return row.size() == 4 ? row : std::string();
+  return any ? std::to_string(ten ? 10 * tens + ones : ones) : std::string();
+}
+
+// Bytes of the characters of a number at i.
+size_t han_digits(std::string_view text, size_t i) {
+  size_t n = 0;
+  for (bool more = true; more;) {
+    more = false;
+    for (const std::string_view c : {"一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "零", "〇", "两"})
+      if (text.substr(i + n).starts_with(c)) n += c.size(), more = true;
+  }
+  return n;
+}
+
+// A number of several characters that no entry has whole: 三十六, and 第二十三. Its English, and its bytes.
+std::pair<std::string, size_t> long_han_number(std::string_view text, size_t i, size_t entry) {
+  constexpr std::string_view kOrdinal = "第";
+  const bool ordinal = text.substr(i).starts_with(kOrdinal);
+  const size_t mark = ordinal ? kOrdinal.size() : 0, n = han_digits(text, i + mark);
+  if (n < 6 || mark + n <= entry) return {};
+  const std::string digits = han_number(text.substr(i + mark, n));
+  if (digits.empty()) return {};
+  return {digits + (ordinal ? "th" : ""), mark + n};
+}
+
+// Bytes of the longest name that stands at i; names are in lower case.
+size_t name_at(std::string_view text, size_t i, const std::vector<std::string>& names) {
+  size_t longest = 0;
+  for (const std::string& n : names)
+    if (n.size() > longest && n.size() > 3 && folded(text.substr(i, n.size())) == folded(n)) longest = n.size();
+  return longest;
+}
+
+// Bytes of a date or a time of day in digits at i.
+size_t digits_at(std::string_view text, size_t i) {
+  size_t n = 0, marks = 0;
+  while (digit(text, i + n)) {
+    while (digit(text, i + n)) ++n;
+    const char mark = i + n < text.size() ? text[i + n] : '\0';
+    if ((mark != '-' && mark != '/' && mark != ':' && mark != '.') || !digit(text, i + n + 1)) break;
+    ++n, ++marks;
+  }
+  return marks ? n : 0;
+}
+
 // Chinese has no spaces: the longest entry that stands there is a word; digits are, and runs of other letters.
-std::vector<WordPiece> cut(std::string_view text, std::string& tail) {
+std::vector<WordPiece> cut(std::string_view text, std::string& tail, const std::vector<std::string>& names) {
   const WordingTable& table = table_of(Language::chinese);
   std::vector<WordPiece> out;
   std::string between = " ";
@@ -172,7 +237,23 @@ std::vector<WordPiece> cut(std::string_view text, std::string& tail) {
       between += plain_mark(text.substr(i, mark)), i += mark;
       continue;
     }
-    if (const size_t n = table.longest_at(text, i)) {
+    if (const size_t n = name_at(text, i, names)) {
+      out.push_back({std::string(text.substr(i, n)), between, true, true});
+      between = " ", i += n;
+      continue;
+    }
+    if (const size_t n = digits_at(text, i)) {  // 2024-03-06, 3/6, 18:30
+      out.push_back({std::string(text.substr(i, n)), between, false});
+      between = " ", i += n;
+      continue;
+    }
+    const size_t entry = table.longest_at(text, i);
+    if (auto [number, bytes] = long_han_number(text, i, entry); bytes) {
+      out.push_back({std::move(number), between, true});
+      between = " ", i += bytes;
+      continue;
+    }
+    if (const size_t n = entry) {
       out.push_back({std::string(text.substr(i, n)), between, true});
       between = " ", i += n;
       continue;
@@ -200,25 +281,6 @@ std::vector<WordPiece> cut(std::string_view text, std::string& tail) {
   return out;
 }
 
-// Digits of a number in Han characters up to 99; empty when it is none.
-std::string han_number(std::string_view w) {
-  static constexpr std::string_view kDigits[] = {"零", "一", "二", "三", "四", "五", "六", "七", "八", "九"};
-  int tens = 0, ones = 0;
-  bool ten = false, any = false;
-  for (size_t i = 0; i < w.size(); i += 3) {
-    const std::string_view c = w.substr(i, 3);
-    if (c == "十") {
-      tens = any ? ones : 1, ones = 0, ten = any = true;
-      continue;
-    }
-    const auto* const d = std::find(std::begin(kDigits), std::end(kDigits), c);
-    if (d == std::end(kDigits) && c != "两" && c != "〇") return {};
-    ones = d == std::end(kDigits) ? (c == "两" ? 2 : 0) : static_cast<int>(d - std::begin(kDigits));
-    any = true;
-  }
-  return any ? std::to_string(ten ? 10 * tens + ones : ones) : std::string();
-}
-
 // 2022年5月6日: May 6 2022. Also without the year or the day; numbers before 点 and 次 become digits.
 void han_dates(std::vector<WordPiece>& words) {
   auto number = [&](size_t i) -> std::string {
@@ -242,8 +304,10 @@ void han_dates(std::vector<WordPiece>& words) {
       if (!month.empty() && !number(k).empty() && (is(k + 1, "日") || is(k + 1, "号"))) day = number(k), k += 2;
     } else if (year.empty() && !number(k).empty() && (is(k + 1, "号") || is(k + 1, "日"))) {
       const int d = std::atoi(number(k).c_str());
-      out.push_back({"on", words[i].before, true});
-      out.push_back({"the", " ", true});
+      const bool to = i > 0 && (is(i - 1, "到") || is(i - 1, "至") || is(i - 1, "~"));
+      const bool bare = out.size() > 1 && out[out.size() - 2].word.ends_with("th");  // "on the 4th to the 6th"
+      if (!to) out.push_back({"on", words[i].before, true});
+      if (!to || bare) out.push_back({"the", " ", true});
       out.push_back({std::to_string(d) + "th", " ", true});
       i = k + 2;
       continue;
@@ -275,10 +339,48 @@ std::string joined(const std::vector<WordPiece>& pieces, const std::string& tail
   return out + tail;
 }
 
+// "Februarwochenende" is "Wochenende im Februar", "Montagmittag" is "Montag Mittag".
+std::vector<WordPiece> german_parts(const std::vector<WordPiece>& words) {
+  static constexpr std::string_view kMonths[] = {"januar", "februar", "marz",      "april",   "mai",      "juni",
+                                                 "juli",   "august",  "september", "oktober", "november", "dezember"};
+  static constexpr std::string_view kInMonth[] = {"woche", "wochen",   "wochenende", "wochenenden", "halfte",
+                                                  "mitte", "anfang",   "ende",       "tage",        "tag",
+                                                  "tagen", "gesprach", "gesprache"};
+  static constexpr std::string_view kDays[] = {"montag",  "dienstag", "mittwoch", "donnerstag",
+                                               "freitag", "samstag",  "sonntag",  "sonnabend"};
+  static constexpr std::string_view kInDay[] = {"morgen", "vormittag", "mittag",  "nachmittag", "abend",
+                                                "nacht",  "fruh",      "morgens", "abends",     "nachmittags"};
+  auto among = [](std::string_view w, std::span<const std::string_view> list) {
+    return std::find(list.begin(), list.end(), w) != list.end();
+  };
+  std::vector<WordPiece> out;
+  for (const WordPiece& w : words) {
+    const std::string lower = folded(w.word);
+    auto begun = [&](std::span<const std::string_view> list,
+                     std::span<const std::string_view> rest) -> std::string_view {
+      for (const std::string_view m : list)
+        if (lower.starts_with(m) && among(std::string_view(lower).substr(m.size()), rest)) return m;
+      return {};
+    };
+    const std::string_view month = begun(kMonths, kInMonth), day = begun(kDays, kInDay);
+    if (!month.empty()) {
+      out.push_back({lower.substr(month.size()), w.before, false});
+      out.push_back({"im", " ", false});
+      out.push_back({std::string(month), " ", false});
+    } else if (!day.empty()) {
+      out.push_back({std::string(day), w.before, false});
+      out.push_back({lower.substr(day.size()), " ", false});
+    } else {
+      out.push_back(w);
+    }
+  }
+  return out;
+}
+
 // "6." in German is the sixth, before a word or behind "am", "dem" and the like.
 void ordinal_points(std::vector<WordPiece>& words, const std::string& tail) {
-  static constexpr std::string_view kLeading[] = {"am",  "dem", "den", "vom",  "zum",
-                                                  "der", "das", "die", "beim", "bis"};
+  static constexpr std::string_view kLeading[] = {"am",  "dem", "den",  "vom", "zum", "der",
+                                                  "das", "die", "beim", "bis", "des"};
   for (size_t i = 0; i < words.size(); ++i) {
     WordPiece& w = words[i];
     const bool number =
@@ -318,9 +420,11 @@ PlainWording plain_wording(std::string_view question, const std::vector<std::str
   if (has_han(question)) {
     out.language = Language::chinese;
     std::string tail;
-    std::vector<WordPiece> words = cut(question, tail);
+    std::vector<WordPiece> words = cut(question, tail, names);
     han_dates(words);
     out.text = joined(table_of(Language::chinese).translate(words, folded_all(words, names)), tail);
+    for (const std::string_view month : {"March ", "May "})  // at the beginning it could be a verb
+      if (out.text.starts_with(month)) out.text = "in " + out.text;
     return out;
   }
   SplitText s = split(question);
@@ -331,9 +435,14 @@ PlainWording plain_wording(std::string_view question, const std::vector<std::str
     out.text = joined(s.words, s.tail);
     return out;
   }
-  if (out.language == Language::german) ordinal_points(s.words, s.tail);
-  const std::vector<WordPiece>& words = out.language == Language::french ? parts : s.words;
+  if (out.language == Language::german) {
+    ordinal_points(s.words, s.tail);
+    s.words = german_parts(s.words);
+  }
+  std::vector<WordPiece> words = out.language == Language::french ? parts : s.words;
   std::vector<std::string> spelled = folded_all(words, names);
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i].name = std::find(names.begin(), names.end(), folded(words[i].word)) != names.end();
   for (size_t i = 0; i < words.size(); ++i)
     if (std::string mended = table_of(out.language).mended(spelled[i]); !mended.empty()) {
       out.notes.push_back(fmt::format("'{}' is read as '{}'", words[i].word, mended));
