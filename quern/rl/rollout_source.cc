@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "quern/base/error.h"
+#include "quern/models/adapter_twin.h"
 #include "quern/models/checkpoint.h"
 #include "quern/models/packed_twin.h"
 #include "quern/rl/advantages.h"
@@ -19,6 +20,7 @@
 #include "quern/rl/scores.h"
 #include "quern/train/trainer/export.h"
 #include "quern/train/trainer/gradients.h"
+#include "quern/train/trainer/trained_model.h"
 
 namespace quern::rl {
 namespace {
@@ -70,7 +72,8 @@ class RolloutSource : public train::BatchSource {
   text::Tokenizer tokenizer_;
   text::ChatTemplate chat_template_;
   models::Model& model_;
-  std::optional<models::PackedTwin> twin_;  // none: an adapter learns, and its base is in its form for inference
+  std::optional<models::PackedTwin> twin_;           // none: an adapter learns
+  std::optional<models::AdapterTwin> adapter_twin_;  // none: the learner's base and adapter sample too
   infer::Engine engine_;
   RolloutSampler sampler_;
   Environments environments_;
@@ -102,6 +105,15 @@ std::optional<models::PackedTwin> twin_of(const Recipe& r, const nn::Registry& r
   return std::optional<models::PackedTwin>(std::in_place, registry, model, sampling_format(r));
 }
 
+// With an adapter, sampling and learning that take turns can share one base. A thread that samples meanwhile needs an adapter
+// that stays as it is, and exact sampling the adapter's products in their form for inference.
+std::optional<models::AdapterTwin> adapter_twin_of(const train::SourceRequest& r, const RlConfig& c,
+                                                   const nn::Registry& registry) {
+  if (!r.adapter || (c.ahead == 0 && !c.exact)) return {};
+  return std::optional<models::AdapterTwin>(std::in_place, registry, r.recipe.base / r.recipe.model.from,
+                                            train::base_of_adapter(r.recipe), *r.adapter);
+}
+
 infer::EngineOptions engine_options(const Recipe& r, const RlConfig& c, const text::Tokenizer& tokenizer) {
   return {.kv = r.dtype == "bf16" ? DType::bf16 : DType::f32,
           .max_sequences = c.max_sequences,
@@ -121,7 +133,11 @@ RolloutSource::RolloutSource(const train::SourceRequest& r, const nn::Registry& 
       chat_template_(models::load_chat_template(train::tokenizer_source(recipe_), r.model.family())),
       model_(r.model),
       twin_(twin_of(recipe_, registry, model_)),
-      engine_(twin_ ? twin_->model() : model_, engine_options(recipe_, c_, tokenizer_)),
+      adapter_twin_(adapter_twin_of(r, c_, registry)),
+      engine_(twin_           ? twin_->model()
+              : adapter_twin_ ? adapter_twin_->model()
+                              : model_,
+              engine_options(recipe_, c_, tokenizer_)),
       sampler_(engine_, tokenizer_, chat_template_, rollout_options(phase_, train::tokenizer_source(recipe_))),
       environments_(c_, recipe_.base),
       difficulties_(environments_.difficulties()),
@@ -149,6 +165,7 @@ RolloutSource::~RolloutSource() {
 void RolloutSource::publish() {
   if (std::exchange(published_, step_) == step_) return;
   if (twin_) twin_->refresh();
+  if (adapter_twin_) adapter_twin_->refresh();
   engine_.cache().clear();
   evicted_ += supply_.drop_older(step_ + c_.ahead - c_.stalest());
 }

@@ -1,6 +1,7 @@
 #include "quern/rl/rollout_supply.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "quern/base/error.h"
@@ -55,19 +56,25 @@ void RolloutSupply::ask(int64_t row, int64_t attempt, int64_t version) {
   r.attempt = attempt, r.draw = difficulties_.draw(random);
   const gym::NamedEnvironment& e = environments_.find(r.draw.environment);
   if (auto p = find_problem({&e, r.draw.difficulty}, number))
-    return sampler_.start({.id = row,
-                           .environment = &e,
-                           .problem = std::move(p->of.problem),
-                           .problem_seed = p->of.seed,
-                           .seed = mix64(o_.seed ^ 0xa115) + number * 0x10001,
-                           .prompt = std::move(p->prompt)},
-                          version);
+    return asked_.push_back({.id = row,
+                             .environment = &e,
+                             .problem = std::move(p->of.problem),
+                             .problem_seed = p->of.seed,
+                             .seed = mix64(o_.seed ^ 0xa115) + number * 0x10001,
+                             .prompt = std::move(p->prompt)});
   if (r.draw.difficulty == 0)
     fail("phase '{}': environment '{}' has too few problems at difficulty 0 that are no longer than sequence_length",
          o_.name, e.name);
   RolloutGroup none;
   none.environment = &e, none.problem.difficulty = r.draw.difficulty, none.version = version;
   settle(row, std::move(none), version);
+}
+
+// The longest first, as far as earlier answers tell.
+void RolloutSupply::start_asked(int64_t version) {
+  std::ranges::stable_sort(asked_, std::greater(),
+                           [&](const RolloutRequest& r) { return lengths_[r.environment->name].mean(); });
+  for (RolloutRequest& r : std::exchange(asked_, {})) sampler_.start(std::move(r), version);
 }
 
 void RolloutSupply::settle(int64_t row, RolloutGroup group, int64_t version) {
@@ -77,6 +84,10 @@ void RolloutSupply::settle(int64_t row, RolloutGroup group, int64_t version) {
     if (signal) ready_.push_back({row, std::move(group)});
     open_.erase(row);
     return;
+  }
+  for (const Rollout& answer : group.rollouts) {
+    Lengths& l = lengths_[r.draw.environment];
+    ++l.answers, l.tokens += std::ssize(answer.record.tokens);
   }
   outcomes_.push_back(
       {row, r.attempt, r.draw.environment, r.draw.difficulty, group.mean_reward(), group.share_solved()});
@@ -111,9 +122,11 @@ void RolloutSupply::fill(int64_t groups, int64_t under_way, int64_t version) {
     // A row may be ready at once: see ask().
     while (ready() < groups && std::ssize(open_) < std::max(groups - ready(), under_way))
       ask(o_.rank + next_++ * o_.ranks, 0, version);
+    start_asked(version);
     sampler_.step();
     for (FinishedGroup& f : sampler_.take()) settle(f.id, std::move(f.group), version);
   }
+  start_asked(version);
   sampler_.pause();
 }
 
@@ -139,12 +152,17 @@ int64_t RolloutSupply::drop_older(int64_t version) {
 
 void RolloutSupply::skip_to(int64_t row) {
   sampler_.clear();
-  open_.clear(), ready_.clear(), outcomes_.clear();
+  open_.clear(), asked_.clear(), ready_.clear(), outcomes_.clear();
   next_ = std::max(next_, (row - o_.rank + o_.ranks - 1) / o_.ranks);
 }
 
 Json RolloutSupply::state() const {
-  Json j = Json::object(), ready = Json::array(), open = Json::array();
+  Json j = Json::object(), ready = Json::array(), open = Json::array(), lengths = Json::object();
+  for (const auto& [name, l] : lengths_) {
+    Json one = Json::object();
+    one.set("answers", l.answers), one.set("tokens", l.tokens);
+    lengths.set(name, std::move(one));
+  }
   for (const Ready& r : ready_) {
     Json one = Json::object();
     one.set("row", r.row), one.set("group", to_json(r.group));
@@ -159,6 +177,7 @@ Json RolloutSupply::state() const {
       if (at.id == row) one.set("under_way", to_json(at));
     open.push(std::move(one));
   }
+  j.set("lengths", std::move(lengths));
   j.set("next", o_.rank + next_ * o_.ranks), j.set("ready", std::move(ready)), j.set("open", std::move(open));
   return j;
 }
@@ -171,10 +190,15 @@ void RolloutSupply::restore(const std::vector<Json>& states) {
   const auto mine = [&](size_t rank) {
     return same ? static_cast<int64_t>(rank) == o_.rank : k++ % o_.ranks == o_.rank;
   };
-  open_.clear(), ready_.clear(), outcomes_.clear();
+  open_.clear(), asked_.clear(), ready_.clear(), outcomes_.clear(), lengths_.clear();
   for (size_t rank = 0; rank < states.size(); ++rank) {
     const Json& j = states[rank];
     first = std::max(first, j.at("next", where).as_int("next"));
+    if (const Json* lengths = j.find("lengths"); lengths && (!same || static_cast<int64_t>(rank) == o_.rank))
+      for (const auto& [name, one] : lengths->as_object("lengths")) {
+        lengths_[name].answers += one.at("answers", where).as_int("answers");
+        lengths_[name].tokens += one.at("tokens", where).as_int("tokens");
+      }
     for (const Json& one : j.at("ready", where).as_array("ready"))
       if (mine(rank))
         ready_.push_back({one.at("row", where).as_int("row"), rollout_group(one.at("group", where), environments_)});

@@ -4,6 +4,9 @@
 // problem is asked once more with an aggregation prompt around answers of the row's group. Such a second group is one more
 // that is ready, if its answers do not all earn the same; difficulties do not hear of it.
 //
+// Groups that are asked for together start in the order of how long answers of their environments have been, the longest
+// first: begun last, they would end in a batch that is nearly empty.
+//
 // Deterministic: what comes out is a function of the weights, the calls and the state that checkpoints keep. fill() may
 // run on a thread of its own, while nothing else of the supply, its engine and its difficulties is touched.
 #pragma once
@@ -77,7 +80,12 @@ class RolloutSupply {
     std::vector<int32_t> prompt;
   };
   std::optional<Asked> find_problem(const gym::EnvironmentAt& at, uint64_t number) const;
+  struct Lengths {
+    int64_t answers = 0, tokens = 0;
+    double mean() const { return answers > 0 ? static_cast<double>(tokens) / static_cast<double>(answers) : 0; }
+  };
   void ask(int64_t row, int64_t attempt, int64_t version);
+  void start_asked(int64_t version);
   void settle(int64_t row, RolloutGroup group, int64_t version);
   bool ask_to_aggregate(int64_t row, const RolloutGroup& group, int64_t version);
 
@@ -85,8 +93,10 @@ class RolloutSupply {
   const Environments& environments_;
   const gym::LearnerDifficulties& difficulties_;
   SupplyOptions o_;
-  int64_t next_ = 0;             // the next row is rank + next_ · ranks
-  std::map<int64_t, Row> open_;  // rows that have asked
+  int64_t next_ = 0;                        // the next row is rank + next_ · ranks
+  std::map<int64_t, Row> open_;             // rows that have asked
+  std::vector<RolloutRequest> asked_ = {};  // that have not started
+  std::map<std::string, Lengths> lengths_;  // of answers so far, by environment
   std::vector<Ready> ready_;
   std::vector<GroupOutcome> outcomes_;
   std::atomic<bool> stop_ = false;

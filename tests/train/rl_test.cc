@@ -9,6 +9,7 @@
 
 #include "quern/comm/in_process.h"
 #include "quern/kernels/cpu/products.h"
+#include "quern/models/adapter_twin.h"
 #include "quern/models/checkpoint.h"
 #include "quern/models/packed_twin.h"
 #include "quern/rl/parity.h"
@@ -17,6 +18,7 @@
 #include "quern/rl/rollout_checks.h"
 #include "quern/rl/rollout_sampler.h"
 #include "quern/rl/rollout_source.h"
+#include "quern/rl/rollout_supply.h"
 #include "quern/text/chat/aggregation_prompt.h"
 #include "tests/train/tiny_rl.h"
 #include "tests/train/tiny_run.h"
@@ -204,6 +206,37 @@ TEST(Rl, PausedAnswersGoOnAsTheyWould) {
   }
 }
 
+// What has had long answers starts first; how long they were is in the supply's state.
+TEST(Rl, LongAnswersStartFirst) {
+  Shipped s;
+  models::PackedTwin twin(nn::builtin_registry(), *s.model, kernels::QuantFormat(kernels::WeightFormat::f32));
+  infer::Engine engine(twin.model(), {.max_sequences = 1, .tokenizer = &s.tokenizer});  // groups end as they start
+  rl::RolloutSampler sampler(engine, s.tokenizer, s.chat_template,
+                             {.group = 2, .max_tokens = 120, .stop_ids = s.stop_ids});
+  train::RlConfig c;
+  c.environments = {"logic", "walks"};
+  const rl::Environments environments(c, {});
+  const gym::LearnerDifficulties difficulties(environments.difficulties());
+  const rl::SupplyOptions options{.name = "gym", .seed = 3};
+  rl::RolloutSupply first(sampler, environments, difficulties, options);
+  constexpr int64_t kGroups = 8;
+  const auto ended = [&](rl::RolloutSupply& supply, int64_t version) {
+    supply.fill(kGroups, 0, version);
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < kGroups; ++i) names.push_back(supply.take(1)[0].environment->name);
+    return names;
+  };
+  const std::vector<std::string> unknown = ended(first, 0);
+  EXPECT_FALSE(std::ranges::is_sorted(unknown)) << "in the order of their rows while no length is known";
+  rl::RolloutSupply resumed(sampler, environments, difficulties, options);
+  resumed.restore({Json::parse(first.state().dump())});
+  for (rl::RolloutSupply* supply : {&first, &resumed}) {
+    const std::vector<std::string> names = ended(*supply, 1);
+    EXPECT_TRUE(std::ranges::is_sorted(names, std::greater())) << "walks before logic";
+    EXPECT_NE(names.front(), names.back());
+  }
+}
+
 // A group whose first tokens are too old by the time it ends is dropped whole.
 TEST(Rl, StaleGroupsAreDroppedWhole) {
   Shipped s;
@@ -274,6 +307,30 @@ TEST(Rl, RanksThatSampleForAnotherChangeNothing) {
   EXPECT_THROW(run(two, f.path / "none", 1, 2), Error) << "none would learn";
 }
 
+// As run(), of an adapter.
+Outcome run_adapter(const train::Recipe& r, const fs::path& out, int64_t until) {
+  Outcome done;
+  const bool resume = fs::exists(out);
+  comm::run_ranks(1, [&](comm::Communicator& c) {
+    train::TrainOptions o{.out = out, .resume = resume};
+    train::Trainer t(r, nn::builtin_registry(), c, rl::with_rollouts(o, r, nn::builtin_registry()));
+    while (t.finished() < until && t.step()) done.steps.push_back(t.last());
+    t.checkpoint();
+    t.export_model(out / "model", DType::f32);
+    const SafetensorsFile adapter(out / "model" / "adapter_model.safetensors");
+    for (const auto& [name, entry] : adapter.entries()) done.weights[name] = adapter.tensor(name).clone();
+  });
+  return done;
+}
+
+double largest_b(const Outcome& o) {
+  double largest = 0;
+  for (const auto& [name, t] : o.weights)
+    if (name.ends_with("lora_B.weight"))
+      for (const float x : t.span<float>()) largest = std::max(largest, std::abs(static_cast<double>(x)));
+  return largest;
+}
+
 // An adapter learns beside a frozen base, quantized too: what samples is what learns (ratios of fresh rollouts are 1 but for
 // rounding, also once the adapter is no longer zero), the KL is one to the base, and resumed runs are undisturbed ones.
 TEST(Rl, AdaptersLearnFromTheirOwnAnswers) {
@@ -282,20 +339,6 @@ TEST(Rl, AdaptersLearnFromTheirOwnAnswers) {
     train::Recipe r = recipe(f, rl, "adapter = { " + adapter + " }\n");
     r.phase[0].schedule.peak = 3e-2;
     return r;
-  };
-  const auto run_adapter = [&](const train::Recipe& r, const fs::path& out, int64_t until) {
-    Outcome done;
-    const bool resume = fs::exists(out);
-    comm::run_ranks(1, [&](comm::Communicator& c) {
-      train::TrainOptions o{.out = out, .resume = resume};
-      train::Trainer t(r, nn::builtin_registry(), c, rl::with_rollouts(o, r, nn::builtin_registry()));
-      while (t.finished() < until && t.step()) done.steps.push_back(t.last());
-      t.checkpoint();
-      t.export_model(out / "model", DType::f32);
-      const SafetensorsFile adapter(out / "model" / "adapter_model.safetensors");
-      for (const auto& [name, entry] : adapter.entries()) done.weights[name] = adapter.tensor(name).clone();
-    });
-    return done;
   };
   const Outcome whole = run_adapter(with("rank = 4, dropout = 0.1"), f.path / "whole", 4);
   run_adapter(with("rank = 4, dropout = 0.1"), f.path / "parts", 2);
@@ -316,14 +359,107 @@ TEST(Rl, AdaptersLearnFromTheirOwnAnswers) {
       EXPECT_LT(std::abs(*m.kl), kl) << base;
       EXPECT_NEAR(*m.max_ratio, 1, ratio) << base;
     }
-    double moved = 0;
-    for (const auto& [name, t] : done.weights)
-      if (name.ends_with("lora_B.weight"))
-        for (const float x : t.span<float>()) moved = std::max(moved, std::abs(static_cast<double>(x)));
-    EXPECT_GT(moved, 1e-3) << base;
+    EXPECT_GT(largest_b(done), 1e-3) << base;
   }
-  EXPECT_THROW(with("rank = 4", "ahead = 1"), Error);
-  EXPECT_THROW(with("rank = 4", "exact = true"), Error);
+}
+
+// Answers are sampled from a twin of base and adapter: exact ratios of fresh rollouts are 1 bit for bit with an adapter that
+// has moved, and a thread that samples ahead does not meet one that moves. Resumed runs are undisturbed ones.
+TEST(Rl, AdaptersSampleExactlyAndAhead) {
+  const Folder f("rl_adapter_twin");
+  const auto with = [&](const std::string& base, const std::string& rl) {
+    train::Recipe r = recipe(f, rl, fmt::format("adapter = {{ rank = 4, base = \"{}\" }}\n", base));
+    r.phase[0].schedule.peak = r.phase[0].schedule.final = 3e-2;
+    return r;
+  };
+  for (const std::string base : {"f32", "q8"}) {
+    const Outcome exact = run_adapter(with(base, "exact = true"), f.path / ("exact-" + base), 4);
+    ASSERT_EQ(exact.steps.size(), 4u);
+    for (const train::StepMetrics& m : exact.steps) {
+      ASSERT_TRUE(m.max_ratio && m.masked) << base;
+      EXPECT_EQ(*m.max_ratio, 1) << base;
+      EXPECT_EQ(*m.masked, 0) << base;
+    }
+    EXPECT_GT(largest_b(exact), 1e-3) << base << ": the adapter has moved";
+    for (const std::string rl : {"ahead = 2\nmax_sequences = 4\nreplay_routes = true", "ahead = 1\nexact = true"}) {
+      const train::Recipe r = with(base, rl);
+      const fs::path at = f.path / fmt::format("{}-{}", base, rl.substr(8, 1));
+      const Outcome whole = run_adapter(r, at / "whole", 4);
+      ASSERT_EQ(whole.steps.size(), 4u);
+      EXPECT_GE(*whole.steps[3].staleness, 1);
+      EXPECT_TRUE(equal(whole, run_adapter(r, at / "again", 4))) << base << " " << rl;
+      run_adapter(r, at / "stop", 2);
+      const Outcome rest = run_adapter(r, at / "stop", 4);
+      ASSERT_EQ(rest.steps.size(), 2u);
+      EXPECT_TRUE(equal(whole, rest)) << base << " " << rl;
+      EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
+      EXPECT_EQ(whole.steps[3].max_ratio, rest.steps.back().max_ratio);
+    }
+    kernels::set_exact_rows(false);
+  }
+}
+
+// The twin of an adapter whose B is not zero gives an answer the same bits in company and alone, and follows the adapter
+// when it is asked to and not before.
+TEST(Rl, AdapterTwinsScoreTheSameInAnyCompany) {
+  const fs::path folder = fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano";
+  const Shipped s;
+  for (const std::string format : {"f32", "bf16", "q8", "q4"}) {
+    models::LoadOptions base;
+    if (format == "f32" || format == "bf16")
+      base.dtype = format == "bf16" ? DType::bf16 : DType::f32;
+    else
+      base.scheme = kernels::QuantFormat(kernels::parse_format(format, "format"));
+    models::TrainedAdapter adapter({.rank = 4}, 3);
+    models::LoadOptions learning = base;
+    learning.paths = &adapter;
+    const auto model = models::load_model(nn::builtin_registry(), folder, learning);
+    models::AdapterTwin twin(nn::builtin_registry(), folder, base, adapter);
+    infer::Engine many(twin.model(),
+                       {.max_sequences = 16, .cache_bytes = 0, .exact = true, .tokenizer = &s.tokenizer});
+    infer::Engine alone(twin.model(),
+                        {.max_sequences = 1, .cache_bytes = 0, .exact = true, .tokenizer = &s.tokenizer});
+    rl::RolloutSampler sampler(many, s.tokenizer, s.chat_template,
+                               {.group = 8, .max_tokens = 40, .stop_ids = s.stop_ids});
+    const gym::NamedEnvironment& e = gym::plugin_environments().find("lists");
+    const auto ask = [&](uint64_t seed) {
+      return rl::RolloutRequest{
+          .environment = &e, .problem = e.generate(seed, 1), .problem_seed = seed, .seed = seed};
+    };
+    const auto before = sampler.run({ask(8), ask(9)}, 0);
+    Rng random(7);
+    adapter.visit("", [&](const std::string& name, grad::Parameter& p) {
+      if (name.ends_with("lora_B.weight"))
+        for (float& x : p.value.span<float>()) x = static_cast<float>(random.uniform() - 0.5) * 0.1F;
+    });
+    const auto logprobs = [](const std::vector<infer::RolloutRecord>& all) {
+      std::vector<float> out;
+      for (const infer::RolloutRecord& r : all) out.insert(out.end(), r.logprobs.begin(), r.logprobs.end());
+      return out;
+    };
+    const auto sampled = [](const std::vector<rl::RolloutGroup>& groups) {
+      std::vector<float> out;
+      for (const rl::RolloutGroup& g : groups)
+        for (const rl::Rollout& r : g.rollouts)
+          out.insert(out.end(), r.record.logprobs.begin(), r.record.logprobs.end());
+      return out;
+    };
+    EXPECT_EQ(sampled(before), logprobs(rl::engine_scores(alone, before))) << format << ": as it was";
+    twin.refresh();
+    EXPECT_NE(sampled(before), logprobs(rl::engine_scores(alone, before))) << format << ": the adapter has moved";
+    const auto after = sampler.run({ask(8), ask(9)}, 1);
+    EXPECT_EQ(sampled(after), logprobs(rl::engine_scores(alone, after))) << format;
+    kernels::set_exact_rows(false);
+    double widest = 0;
+    for (const rl::RolloutGroup& g : after)
+      for (const rl::Rollout& r : g.rollouts) {
+        const std::vector<float> learner =
+            rl::pass_scores(*model, g.prompt, r.record, {.routes = rl::Routes::replayed});
+        for (size_t i = 0; i < learner.size(); ++i)
+          widest = std::max(widest, std::abs(static_cast<double>(learner[i] - r.record.logprobs[i])));
+      }
+    if (format == "f32") EXPECT_LT(widest, 1e-3) << "the learner's pass with its own factors";
+  }
 }
 
 TEST(Rl, MetricsSayWhatHappened) {

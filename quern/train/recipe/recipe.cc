@@ -104,13 +104,6 @@ void check(const Recipe& r, const std::string& where) {
     if (r.parallel.experts > 1) fail("{}, parallel.experts: is not supported with an adapter", where);
     for (const PhaseConfig& p : r.phase) {
       if (!p.config.is_null()) fail("{}, phase '{}', config: cannot be changed with an adapter", where, p.name);
-      if (p.rl.on() && p.rl.ahead > 0)
-        fail(
-            "{}, phase '{}', rl.ahead: an adapter and its base are in memory once, so sampling and learning take "
-            "turns",
-            where, p.name);
-      if (p.rl.on() && p.rl.exact)
-        fail("{}, phase '{}', rl.exact: an adapter's products are not exact: leave it out", where, p.name);
     }
   }
   if (r.eval.sequences < 1 || r.eval.every < 0)

@@ -18,6 +18,10 @@
 #include "quern/train/trainer/evaluation.h"
 #include "quern/train/trainer/rank_groups.h"
 
+namespace quern::models {
+class TrainedAdapter;  // models/trained_adapter.h
+}
+
 namespace quern::train {
 
 // What a policy loss needs of rollouts beside their tokens; entry t belongs to target t.
@@ -72,7 +76,8 @@ struct SourceRequest {
   const Recipe& recipe;
   size_t phase;
   const RankGroups& ranks;
-  models::Model& model;  // lives as long as the phase
+  models::Model& model;                       // lives as long as the phase
+  models::TrainedAdapter* adapter = nullptr;  // that learns beside the model; null: the model itself learns
 };
 using MakeSource = std::function<std::unique_ptr<BatchSource>(const SourceRequest&)>;
 std::unique_ptr<BatchSource> recipe_source(const SourceRequest& request);

@@ -9,6 +9,17 @@
 
 namespace quern::train {
 
+models::LoadOptions base_of_adapter(const Recipe& recipe) {
+  models::LoadOptions o;
+  // A folder that is quantized already stays as it is, unless a format is asked for.
+  const std::string format = recipe.adapter.base.empty() ? recipe.dtype : recipe.adapter.base;
+  if (format == "f32" || format == "bf16")
+    o.dtype = format == "bf16" ? DType::bf16 : DType::f32;
+  else
+    o.scheme = kernels::QuantFormat(kernels::parse_format(format, "adapter.base"));
+  return o;
+}
+
 TrainedModel::TrainedModel(const Recipe& recipe, const nn::Registry& registry, comm::Communicator& comm)
     : recipe_(recipe), registry_(registry), comm_(comm) {
   const ModelSource& m = recipe_.model;
@@ -34,13 +45,8 @@ TrainedModel::TrainedModel(const Recipe& recipe, const nn::Registry& registry, c
 
 void TrainedModel::load_beside_adapter() {
   adapter_ = std::make_unique<models::TrainedAdapter>(recipe_.adapter, static_cast<uint64_t>(recipe_.seed));
-  models::LoadOptions o{.paths = adapter_.get()};
-  // A folder that is quantized already stays as it is, unless a format is asked for.
-  const std::string format = recipe_.adapter.base.empty() ? recipe_.dtype : recipe_.adapter.base;
-  if (format == "f32" || format == "bf16")
-    o.dtype = format == "bf16" ? DType::bf16 : DType::f32;
-  else
-    o.scheme = kernels::QuantFormat(kernels::parse_format(format, "adapter.base"));
+  models::LoadOptions o = base_of_adapter(recipe_);
+  o.paths = adapter_.get();
   model_ = models::load_model(registry_, recipe_.base / recipe_.model.from, o);
   adapter_->finish();
 }

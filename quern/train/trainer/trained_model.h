@@ -11,7 +11,14 @@
 #include "quern/train/recipe/recipe.h"
 #include "quern/train/zero/zero.h"
 
+namespace quern::models {
+struct LoadOptions;  // models/checkpoint.h
+}
+
 namespace quern::train {
+
+// How the base of the recipe's adapter is loaded, without the adapter.
+models::LoadOptions base_of_adapter(const Recipe& recipe);
 
 class TrainedModel {
  public:

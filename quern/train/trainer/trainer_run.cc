@@ -22,7 +22,7 @@ void Trainer::Impl::enter_phase(size_t i) {
   state.phase = i;
   trained.change(phase());
   source.reset();  // it may hold a model of its own
-  source = o.source({recipe, i, ranks, trained.model()});
+  source = o.source({recipe, i, ranks, trained.model(), trained.adapter()});
   text_bytes = bytes_per_token(phase().data, recipe.base);
 }
 
