@@ -4,8 +4,8 @@
 // on the number of ranks.
 //
 // All ranks call the collectives of a communicator in the same order. `start_…` returns at once; the spans must not
-// change until Transfer::wait. Volume per rank, for n ranks and S bytes: all_reduce 2(n−1)/n·S, reduce_scatter and
-// all_gather (n−1)/n·S, n−1 messages each.
+// change until Transfer::wait. Volume per rank, for n ranks and S bytes: all_reduce 2(n−1)/n·S, or (n−1)·S in one
+// exchange up to 8 KiB; reduce_scatter and all_gather (n−1)/n·S, n−1 messages each.
 #pragma once
 #include <functional>
 #include <memory>
