@@ -109,15 +109,22 @@ std::unique_ptr<QuantizedReader> QuantizedReader::open(const std::filesystem::pa
 }
 
 kernels::PrepackedWeight QuantizedReader::matrix(const std::string& name, int64_t n, int64_t k,
-                                                 const kernels::QuantFormat& s, const std::function<Tensor()>&) {
+                                                 const kernels::QuantFormat&, const std::function<Tensor()>&) {
   if (next_ == entries_.size())
     fail("{}: the model needs '{}' after the last of {} quantized matrices", where_, name, next_);
   const Entry& e = entries_[next_];
-  if (e.n != n || e.k != k || !(e.scheme == s))
-    fail("{}: quantized matrix {} is '{}' [{}, {}] in {}, the model needs '{}' [{}, {}] in {}", where_, next_, e.name,
-         e.n, e.k, kernels::to_string(e.scheme), name, n, k, kernels::to_string(s));
+  if (e.n != n || e.k != k)
+    fail("{}: quantized matrix {} is '{}' [{}, {}], the model needs '{}' [{}, {}]", where_, next_, e.name, e.n, e.k,
+         name, n, k);
   const std::string blob = blob_name(next_++);
-  return kernels::QuantLinear::view(weights_.tensor(blob), n, k, s, fmt::format("{}, tensor '{}'", where_, blob));
+  return kernels::QuantLinear::view(weights_.tensor(blob), n, k, e.scheme,
+                                    fmt::format("{}, tensor '{}'", where_, blob));
+}
+
+std::map<std::string, int64_t> QuantizedReader::matrices_by_format() const {
+  std::map<std::string, int64_t> counts;
+  for (const Entry& e : entries_) ++counts[kernels::to_string(e.scheme)];
+  return counts;
 }
 
 void QuantizedReader::finish() const {
@@ -125,8 +132,9 @@ void QuantizedReader::finish() const {
 }
 
 kernels::PrepackedWeight QuantizationRecorder::matrix(const std::string& name, int64_t n, int64_t k,
-                                                      const kernels::QuantFormat& s,
+                                                      const kernels::QuantFormat& asked,
                                                       const std::function<Tensor()>& plain) {
+  const kernels::QuantFormat s = formats_.empty() ? asked : formats_.at(packed_.size());
   const Tensor w = plain();
   const kernels::InputFactor inputs = inputs_ ? inputs_(packed_.size()) : kernels::InputFactor();
   kernels::PrepackedWeight p = kernels::quantize_with_error_feedback(w, s, inputs);

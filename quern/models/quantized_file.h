@@ -3,10 +3,12 @@
 //   packed.00000 …   u8, the blobs of kernels/quant/quant_layout.h in the order in which the model prepacks
 //   everything else  as ordinary tensors under the model's own names (norms, convolutions, routers, biases)
 //   __metadata__     quern.packed.version "1"; quern.packed: JSON {scheme, head, matrices: [{name, n, k, scheme}],
-//                    parameters: [names that live in packed blobs]}
+//                    parameters: [names that live in packed blobs]}; a matrix has its own format, which in mixed
+//                    precision is another than the body's
 // Loading memory-maps the file and uses the blobs in place.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -34,6 +36,7 @@ class QuantizedReader : public nn::PrepackHook {
 
   kernels::QuantFormat body() const { return body_; }
   kernels::QuantFormat head() const { return head_; }
+  std::map<std::string, int64_t> matrices_by_format() const;
   bool covers(const std::string& parameter) const { return parameters_.count(parameter) > 0; }
   void finish() const;  // throws Error unless every blob was asked for
 
@@ -56,7 +59,7 @@ class QuantizedReader : public nn::PrepackHook {
   size_t next_ = 0;
 };
 
-// Quantizes what a model packs, and keeps it for save().
+// Quantizes what a model packs, and keeps it for save(). `formats`: of every matrix, in order; empty: as the model asks.
 class QuantizationRecorder : public nn::PrepackHook {
  public:
   struct Row {  // one matrix of the report
@@ -67,8 +70,9 @@ class QuantizationRecorder : public nn::PrepackHook {
     std::optional<double> output_error;  // of Σ E[(x·(w − W))²] / Σ E[(x·w)²], where inputs are known
   };
   using Inputs = std::function<kernels::InputFactor(size_t i)>;  // of the i-th matrix, asked for in order
-  explicit QuantizationRecorder(Inputs inputs, std::function<void(const Row&)> report)
-      : inputs_(std::move(inputs)), report_(std::move(report)) {}
+  explicit QuantizationRecorder(Inputs inputs, std::function<void(const Row&)> report,
+                                std::vector<kernels::QuantFormat> formats = {})
+      : inputs_(std::move(inputs)), report_(std::move(report)), formats_(std::move(formats)) {}
 
   kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k, const kernels::QuantFormat& s,
                                   const std::function<Tensor()>& plain) override;
@@ -80,6 +84,7 @@ class QuantizationRecorder : public nn::PrepackHook {
  private:
   Inputs inputs_;
   std::function<void(const Row&)> report_;
+  std::vector<kernels::QuantFormat> formats_;
   std::vector<std::pair<Row, Tensor>> packed_;
 };
 

@@ -220,6 +220,25 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   EXPECT_EQ(Json::parse(r.out).at("rows").as_array()[0].at("rows").as_int(), 3);
   EXPECT_GT(Json::parse(r.out).at("answers").as_array()[0].at("accepted").as_int(), 0);
 
+  const std::string mixed = d / "mixed";
+  r = shell("quern quantize " + m + " " + mixed + " --quant q4 --max-bits 6 --sensitivity " + text + " --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json report = Json::parse(r.out);
+  EXPECT_LE(report.at("bits_per_weight").as_double(), 6);
+  std::set<std::string> formats;
+  for (const Json& g : report.at("groups").as_array())
+    formats.insert(g.at("format").as_string()), EXPECT_GE(g.at("kl").as_double(), 0);
+  EXPECT_EQ(formats, (std::set<std::string>{"q4", "q8"}));
+  const Json& counts = Json::parse(shell("quern info --json " + mixed).out).at("matrices_by_format");
+  EXPECT_GT(counts.at("q4, groups of 32").as_int(), 0);
+  EXPECT_GT(counts.at("q8").as_int(), 1) << "more than the head";
+  EXPECT_EQ(shell("quern run " + mixed + " -p Once -n 5 --json").code, 0);
+  EXPECT_EQ(shell("quern quantize " + m + " " + mixed + "2 --max-bits 6").code, 2) << "q8 has nothing to raise";
+  EXPECT_EQ(shell("quern quantize " + m + " " + mixed + "2 --quant q4 --sensitivity " + text).code, 2);
+  r = shell("quern quantize " + m + " " + mixed + "2 --quant q4 --max-bits 3");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("allow more"), std::string::npos) << r.err;
+
   const std::string p = d / "p";  // packed as it is made, with a head longer than the tokenizer
   r = shell(std::string("quern new --size tiny --quant q4 --padded-vocab 640 --family ") + GetParam() + " " + p);
   ASSERT_EQ(r.code, 0) << r.err;

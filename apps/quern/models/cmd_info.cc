@@ -12,6 +12,8 @@
 #include "quern/encoders/encoder.h"
 #include "quern/mixers/state_totals.h"
 #include "quern/models/active_share.h"
+#include "quern/models/mixed_precision.h"
+#include "quern/models/quantized_file.h"
 
 namespace quern::cli {
 namespace {
@@ -105,6 +107,26 @@ Json describe_encoder(const Json& config, const TensorFolder& weights) {
   return j;
 }
 
+void add_formats(Json& j, const models::QuantizedReader& packed) {
+  j.set("scheme", kernels::to_string(packed.body())), j.set("head_scheme", kernels::to_string(packed.head()));
+  Json counts = Json::object();
+  for (const auto& [format, n] : packed.matrices_by_format()) counts.set(format, n);
+  j.set("matrices_by_format", counts);
+}
+
+// What the weights would take, with a q8 head and f32 for what is not quantized.
+void add_quantized_bytes(Json& j, const Json& config) {
+  Json sizes = Json::object();
+  for (const auto format : {kernels::WeightFormat::q8, kernels::WeightFormat::q4}) {
+    const auto model = models::build_model(nn::builtin_registry(), config);
+    const models::QuantizedShape shape = models::quantized_shape(*model, {format}, {kernels::WeightFormat::q8});
+    int64_t bytes = shape.bytes() + models::header_bytes(shape);
+    for (const auto& [name, of] : shape.plain) bytes += element_count(of) * 4;
+    sizes.set(std::string(kernels::format_name(format)), bytes);
+  }
+  j.set("quantized_bytes", sizes);
+}
+
 void print_checkpoint(const Json& j) {
   fmt::print("checkpoint   {} tensors, {}B:", j.at("checkpoint_tensors").as_int(),
              human(j.at("checkpoint_bytes").as_int()));
@@ -134,8 +156,15 @@ void print(const Json& j) {
              human(n("parameters_without_embedding")), human(n("active_parameters_in_blocks")));
   fmt::print("vocabulary   {}\ncontext      {} tokens\n", n("vocab_size"), n("max_positions"));
   if (j.find("checkpoint_tensors")) print_checkpoint(j);
-  if (j.find("scheme"))
-    fmt::print("quantized    {}; head {}\n", j.at("scheme").as_string(), j.at("head_scheme").as_string());
+  if (j.find("scheme")) {
+    fmt::print("quantized    {}; head {};", j.at("scheme").as_string(), j.at("head_scheme").as_string());
+    for (auto& [format, count] : j.at("matrices_by_format").as_object())
+      fmt::print(" {} matrices in {}", count.as_int(), format);
+    fmt::print("\n");
+  } else {
+    const Json& q = j.at("quantized_bytes");
+    fmt::print("quantized    {}B as q8, {}B as q4\n", human(q.at("q8").as_int()), human(q.at("q4").as_int()));
+  }
   fmt::print("KV cache     {} bytes per token (bf16; --kv q8: {})\nstate        {} bytes per sequence\n",
              n("state_bytes_per_token"), n("state_bytes_per_token_q8"), n("state_bytes_fixed"));
 }
@@ -167,8 +196,8 @@ int cmd_info(Words args) {
   auto model = models::build_model(nn::builtin_registry(), files ? files->config : config_of_shape(shape),
                                    files ? &files->weights : nullptr);
   Json j = describe(*model, files ? &files->weights : nullptr);
-  if (const auto packed = files ? packed_formats(dir, *files) : std::nullopt)
-    j.set("scheme", kernels::to_string(packed->first)), j.set("head_scheme", kernels::to_string(packed->second));
+  const auto packed = files ? models::QuantizedReader::open(dir, files->config, files->weights) : nullptr;
+  packed ? add_formats(j, *packed) : add_quantized_bytes(j, model->config());
   if (json)
     fmt::print("{}\n", j.dump(2));
   else

@@ -4,6 +4,7 @@
 #include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
+#include "apps/quern/models/mixed_flags.h"
 #include "apps/quern/models/new_tokenizer.h"
 #include "apps/quern/models/random_model.h"
 #include "apps/quern/models/shapes.h"
@@ -23,9 +24,21 @@ void write_companions(const fs::path& folder, int64_t vocab) {
   models::save_generation_config(g, folder);
 }
 
+// In mixed precision: of every matrix, in the default order, as random weights have no sensitivity worth measuring.
+std::vector<kernels::QuantFormat> mixed_formats(const Json& config, const models::QuantizeOptions& o) {
+  if (!o.mixed.on()) return {};
+  auto model = models::build_model(nn::builtin_registry(), config);
+  models::QuantizedShape shape = models::quantized_shape(*model, o.body, o.head);
+  int64_t plain = 0;
+  for (const auto& [name, of] : shape.plain) plain += element_count(of) * 4;
+  std::vector<models::MatrixGroup> groups = models::matrix_groups(shape, o.body);
+  models::raise_groups(shape, groups, models::matrix_budget(o.mixed, shape, plain));
+  return models::formats_of(shape);
+}
+
 void write_packed(const fs::path& folder, const Json& config, const models::QuantizeOptions& o, int64_t vocab) {
   models::check_quantized_target(folder, o);
-  models::QuantizationRecorder recorder({}, {});
+  models::QuantizationRecorder recorder({}, {}, mixed_formats(config, o));
   auto model = random_model(config, nn::WeightPrepacking(o.body, o.head, &recorder));
   NamedTensors plain;
   model->visit("", [&](const std::string& name, grad::Parameter& p) {
@@ -40,6 +53,7 @@ void write_packed(const fs::path& folder, const Json& config, const models::Quan
 int cmd_new(Words args) {
   std::string dir, family, size = "tiny";
   StoredType type;
+  MixedFlags mixed;
   std::optional<std::string> scheme;
   std::optional<int64_t> rows;
   int64_t seed = 0;
@@ -60,6 +74,7 @@ int cmd_new(Words args) {
       .flag("--quant FORMAT", scheme,
             "instead of --dtype: write quantized weights: q8, q4 or q8a8; matrices share one pool of random numbers")
       .alias("--scheme");
+  mixed.add_to(a);
   if (!a.parse(args)) return 0;
   if (family.empty())
     throw UsageError(fmt::format("quern new: --family is missing: expected {}", fmt::join(shape_families(), ", ")));
@@ -69,6 +84,7 @@ int cmd_new(Words args) {
   if (scheme && (seed != 0 || type.dtype != "bf16"))
     throw UsageError(
         "--quant cannot be used with --seed or --dtype: a quantized model takes its weights from one fixed pool");
+  if (mixed.given() && !scheme) throw UsageError("--max-mib and --max-bits need --quant q4");
   const fs::path folder(dir);
   if (fs::exists(folder / "config.json")) fail("{} already holds a model; name another folder", dir);
   DType stored = parse_compute_dtype(type.dtype);
@@ -76,7 +92,8 @@ int cmd_new(Words args) {
       shape_config(family, size, rows.value_or(vocab));  // before anything is written: a wrong size leaves no folder
   if (scheme) {
     const WeightFlags flags{.dtype_default = "bf16", .scheme = scheme};
-    const models::QuantizeOptions o{.body = *flags.load_options().scheme};
+    models::QuantizeOptions o{.body = *flags.load_options().scheme};
+    mixed.apply(o);
     write_packed(folder, config, o, vocab);
     fmt::print("{}: {} with random weights, {}\n", dir, family, kernels::to_string(o.body));
     return 0;

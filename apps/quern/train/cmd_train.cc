@@ -1,6 +1,8 @@
 // quern train: runs a recipe. Ctrl-C finishes the step, saves and stops; --resume continues; --supervise starts the
 // same command as a child and restarts it after faults.
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <optional>
 
@@ -63,7 +65,20 @@ class StepTrace {
 // What a person asked for that is not part of the recipe.
 struct RunFlags {
   int64_t steps = 0, trace = 0;
+  bool store_teacher = false;
 };
+
+int store_teacher(const train::Recipe& recipe) {
+  const bool live = isatty(STDERR_FILENO) != 0;
+  const train::TeacherStoreReport r =
+      train::store_teacher(recipe, nn::builtin_registry(), [&](const train::TeacherStoreReport& so_far) {
+        if (live) fmt::print(stderr, "\r{} documents, {} tokens ", so_far.documents, so_far.tokens);
+      });
+  if (live) fmt::print(stderr, "\n");
+  fmt::print("stored the teacher's logits at {} tokens of {} documents; {} were there\n", r.tokens, r.documents,
+             r.held);
+  return 0;
+}
 
 void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOptions options,
            const RunFlags& flags) {
@@ -161,6 +176,8 @@ int train_recipe(const std::string& verb, const std::string& purpose, Words args
       .flag("--trace N", flags.trace,
             "trace N steps after the first two: a table of where the time goes, and RUN/trace.json for Chrome")
       .settings(given_run, {{"set"}, {"resume"}})
+      .flag("--store-teacher", flags.store_teacher,
+            "compute the teacher's logits of phases with distill.store, write them there, and stop")
       .settings(ranks)
       .flag("--supervise", supervised,
             "fault-tolerant training: run as a child process, watch it, and restart it from its last checkpoint")
@@ -182,6 +199,7 @@ int train_recipe(const std::string& verb, const std::string& purpose, Words args
   train::tokenizer_source(recipe);
   given.overlay(recipe.supervise);
   if (given.has("launcher") && !supervised) throw UsageError(usage + "--launcher needs --supervise");
+  if (flags.store_teacher) return store_teacher(recipe);
   if (supervised && flags.trace > 0) throw UsageError(usage + "--trace cannot be used with --supervise");
   if (supervised) {
     if (comm::under_mpi())

@@ -117,6 +117,7 @@ StateSpec Mamba1Mixer::state_spec(DType kv) const {
 }
 
 void Mamba1Mixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
+  prefix_ = prefix;
   in_.visit(prefix + "in_proj", v);
   v(prefix + "conv1d.weight", conv_w_);
   if (c_.conv_bias) v(prefix + "conv1d.bias", conv_b_);
@@ -140,18 +141,18 @@ void Mamba1Mixer::pack(const nn::WeightPrepacking& t) {
   in_.pack(t);
   in_path_ = std::exchange(in_.low_rank, {});  // its rows lie as a checkpoint has them, the matrix's do not
   out_.pack(t);
-  auto unstack = [&](grad::Parameter& stack, std::vector<nn::Linear>& to) {
+  auto unstack = [&](const char* name, grad::Parameter& stack, std::vector<nn::Linear>& to) {
     to.clear();
     for (int64_t h = 0; h < c_.n_head; ++h) {
       to.emplace_back(stack.shape[1], stack.shape[2], nn::Bias::no);
       if (!t.stored()) to.back().weight.value = matrix_of(stack.value, h);
-      to.back().name = "state space projection";
+      to.back().name = fmt::format("{}{}.{}", prefix_, name, h);
       to.back().pack(t);
     }
     stack.value = Tensor();
   };
-  unstack(x_proj_, packed_x_);
-  unstack(dt_proj_, packed_dt_);
+  unstack("x_proj_weight", x_proj_, packed_x_);
+  unstack("dt_proj_weight", dt_proj_, packed_dt_);
   taps_KC_ = taps_outermost(conv_w_.value);
   decay_HNC_ = decays(a_log_.value);
 }

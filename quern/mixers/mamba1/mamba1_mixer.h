@@ -55,6 +55,7 @@ class Mamba1Mixer : public Mixer {
   nn::Linear in_, out_;
   grad::Parameter conv_w_, conv_b_, x_proj_, dt_proj_, dt_bias_, a_log_, d_;
   std::vector<nn::Linear> packed_x_, packed_dt_;  // a head each
+  std::string prefix_;                            // of the parameters, as visited last
   nn::LowRank in_path_;                           // of in_, once packed
   Tensor taps_KC_, decay_HNC_;                    // taps outermost; −exp(A_log), states outermost
 };

@@ -8,7 +8,7 @@
 namespace quern::train {
 
 struct DistillConfig {
-  std::string teacher, direction = "forward", format = "bf16";
+  std::string teacher, direction = "forward", format = "bf16", store = {};
   double weight = 1, temperature = 1;
   int64_t top = 0;
   template <class V>
@@ -17,8 +17,7 @@ struct DistillConfig {
       {.value = "DIR"});
     v("direction", direction,
       "`forward`, KL(teacher, student): cover all that the teacher finds likely; `reverse`, KL(student, teacher): "
-      "say "
-      "nothing that it finds unlikely",
+      "say nothing that it finds unlikely",
       {.value = "NAME"});
     v("weight", weight, "share of the divergence in the loss; the rest is the cross entropy of the data",
       {.range = Bounds::above(0).up_to(1)});
@@ -30,6 +29,10 @@ struct DistillConfig {
       {.range = Bounds::at_least(0)});
     v("format", format, "of the teacher's weights in memory: f32, bf16, q8 or q4; a quantized folder stays as it is",
       {.value = "FORMAT"});
+    v("store", store,
+      "folder of the teacher's `top` likeliest tokens at every learned one, computed once beforehand "
+      "(docs/training.md); training reads it and needs no teacher in memory",
+      {.value = "DIR"});
   }
   bool on() const { return !teacher.empty(); }
 };
