@@ -251,6 +251,32 @@ class Isolates(unittest.TestCase):
             sandbox.run("echo hello")
 
 
+class Package(unittest.TestCase):
+    def test_every_name_is_there(self):
+        for name in quern.__all__:
+            self.assertIsNotNone(getattr(quern, name), name)
+            self.assertIn(name, dir(quern))
+        self.assertIs(quern.model.Model, quern.Model)
+        with self.assertRaisesRegex(AttributeError, "no attribute 'Modell'"):
+            quern.Modell
+
+    def test_modules_are_loaded_when_their_names_are_used(self):
+        code = """import quern, sys
+for use in ("", "Model", "corpus"):
+    if use: getattr(quern, use)
+    print(*sorted(m[6:] for m in sys.modules if m.startswith("quern.")))
+from quern import *
+print(Index.__name__, gym.__name__)"""
+        said, status = child(code)
+        lines = said.splitlines()
+        self.assertEqual(status, 0)
+        self.assertEqual(lines[0], "_library")
+        self.assertIn("session", lines[1].split())
+        self.assertNotIn("search", lines[1].split())
+        self.assertIn("corpus", lines[2].split())
+        self.assertEqual(lines[3], "Index quern.gym")
+
+
 class Command(unittest.TestCase):
     def test_it_is_this_version(self):
         self.assertEqual(_command.run(["--version"]).split()[1], quern.__version__)

@@ -19,6 +19,7 @@
 #include "quern/rl/rollout_sampler.h"
 #include "quern/rl/rollout_source.h"
 #include "quern/rl/rollout_supply.h"
+#include "quern/rl/scores.h"
 #include "quern/text/chat/aggregation_prompt.h"
 #include "tests/train/tiny_rl.h"
 #include "tests/train/tiny_run.h"
@@ -217,7 +218,8 @@ TEST(Rl, LongAnswersStartFirst) {
   c.environments = {"logic", "walks"};
   const rl::Environments environments(c, {});
   const gym::LearnerDifficulties difficulties(environments.difficulties());
-  const rl::SupplyOptions options{.name = "gym", .seed = 3};
+  rl::SupplyOptions options;
+  options.name = "gym", options.seed = 3;
   rl::RolloutSupply first(sampler, environments, difficulties, options);
   constexpr int64_t kGroups = 8;
   const auto ended = [&](rl::RolloutSupply& supply, int64_t version) {
@@ -458,7 +460,9 @@ TEST(Rl, AdapterTwinsScoreTheSameInAnyCompany) {
         for (size_t i = 0; i < learner.size(); ++i)
           widest = std::max(widest, std::abs(static_cast<double>(learner[i] - r.record.logprobs[i])));
       }
-    if (format == "f32") EXPECT_LT(widest, 1e-3) << "the learner's pass with its own factors";
+    if (format == "f32") {
+      EXPECT_LT(widest, 1e-3) << "the learner's pass with its own factors";
+    }
   }
 }
 
