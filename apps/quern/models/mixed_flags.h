@@ -1,6 +1,5 @@
 // Flags of mixed precision, in verbs that write a quantized folder.
 #pragma once
-#include <cmath>
 #include <optional>
 
 #include "apps/quern/cli/args.h"
