@@ -37,7 +37,7 @@ ReplyParts::ReplyParts(quern_model& m, const Json& setup, const Json& messages) 
   const text::PromptText prompt = serve::render_chat(m.chat_template, m.tokenizer, serve::Fields(body), request_);
   thinking_budget_ = budget_of(serve::Fields(body));
   request_.prompt = prompt.encode(m.tokenizer);
-  request_.think_start = serve::think_start(prompt, m.chat_template, m.tokenizer, false);
+  request_.think_start = serve::think_start(prompt, m.chat_template, m.tokenizer, request_);
   split_ = serve::ReasoningSplit(request_.think_start);
   if (request_.format) calls_ = serve::ToolStream(*request_.format, request_.tools);
 }

@@ -16,49 +16,12 @@
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
+#include "quern/comm/comm_test_world.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 
 namespace quern::comm {
 namespace {
-
-Communicator* mpi_world = nullptr;
-
-void every_world(const std::function<void(Communicator&)>& fn) {
-  if (mpi_world) return fn(*mpi_world);
-  for (int n : {1, 2, 3, 4, 7}) run_ranks(n, fn, {.timeout_s = 60});
-}
-
-#define THREADS_ONLY \
-  if (mpi_world) GTEST_SKIP() << "for ranks of one process"
-
-// What rank r holds: numbers whose sum depends on the order of adding.
-template <class T>
-std::vector<T> values(int r, int64_t n) {
-  Rng rng(17, static_cast<uint64_t>(r));
-  std::vector<T> v;
-  for (int64_t i = 0; i < n; ++i) {
-    const double x = rng.normal() * std::pow(10.0, static_cast<double>(rng.below(8)));
-    v.push_back(static_cast<T>(x));
-  }
-  return v;
-}
-
-template <class T>
-std::vector<T> summed(int ranks, int64_t n) {  // in order of rank
-  std::vector<T> s = values<T>(0, n);
-  for (int r = 1; r < ranks; ++r) {
-    const std::vector<T> v = values<T>(r, n);
-    for (size_t i = 0; i < s.size(); ++i) s[i] += v[i];
-  }
-  return s;
-}
-
-template <class T>
-void expect_same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  EXPECT_TRUE(a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
 
 TEST(Comm, EvenCutCoversEverything) {
   for (int64_t n : {int64_t{0}, int64_t{1}, int64_t{5}, int64_t{4096}, int64_t{1} << 60})
@@ -190,45 +153,6 @@ TEST(Comm, AllToAll) {
     std::vector<int64_t> out(expected.size());
     c.all_to_all(in, in_counts, out, out_counts);
     EXPECT_EQ(out, expected);
-  });
-}
-
-// Around the size from which the sum takes two exchanges: both give the bits of a reduce-scatter and an all-gather.
-template <class T>
-void check_both_ways(ReduceOp op) {
-  every_world([op](Communicator& c) {
-    for (const int64_t bytes : {8, 1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 17})
-      for (const int64_t more : {-1, 0, 1}) {
-        const int64_t n = bytes / static_cast<int64_t>(sizeof(T)) + more;
-        std::vector<T> sum = values<T>(c.rank(), n), pieces = sum;
-        if (n > 3 && c.rank() == 1 && !std::is_integral_v<T>)
-          sum[3] = pieces[3] = std::numeric_limits<T>::quiet_NaN();
-        c.all_reduce(sum, op);
-        const std::vector<int64_t> counts = even_counts(n, c.size());
-        const Range mine = even_range(n, c.size(), c.rank());
-        const std::span own =
-            std::span(pieces).subspan(static_cast<size_t>(mine.begin), static_cast<size_t>(mine.end - mine.begin));
-        c.reduce_scatter(pieces, counts, own, op);
-        c.all_gather(own, counts, pieces);
-        expect_same_bits(sum, pieces);
-      }
-  });
-}
-TEST(Comm, OneExchangeOrTwoGiveTheSameBits) {
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
-    check_both_ways<float>(op);
-    check_both_ways<double>(op);
-    check_both_ways<int64_t>(op);
-  }
-}
-
-TEST(Comm, ASmallSumTakesOneExchange) {
-  every_world([](Communicator& c) {
-    const int64_t others = c.size() - 1;
-    const Communicator::Sent before = c.sent();
-    c.all_reduce(1.5);
-    EXPECT_EQ(c.sent().messages - before.messages, others);
-    EXPECT_EQ(c.sent().bytes - before.bytes, others * 8);
   });
 }
 

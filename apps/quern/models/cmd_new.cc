@@ -84,7 +84,7 @@ int cmd_new(Words args) {
   if (scheme && (seed != 0 || type.dtype != "bf16"))
     throw UsageError(
         "--quant cannot be used with --seed or --dtype: a quantized model takes its weights from one fixed pool");
-  if (mixed.given() && !scheme) throw UsageError("--max-mib and --max-bits need --quant q4");
+  if (mixed.given() && !scheme) throw UsageError("--max-file-mib and --max-bits need --quant q4");
   const fs::path folder(dir);
   if (fs::exists(folder / "config.json")) fail("{} already holds a model; name another folder", dir);
   DType stored = parse_compute_dtype(type.dtype);

@@ -128,7 +128,7 @@ int cmd_quantize(Words args) {
   if (group != 32 && group != 64) throw UsageError(fmt::format("--group {}: expected 32 or 64", group));
   mixed.apply(o);
   if (!sensitivity.empty() && !mixed.given())
-    throw UsageError("--sensitivity orders matrices of mixed precision: give --max-mib or --max-bits with it");
+    throw UsageError("--sensitivity orders matrices of mixed precision: give --max-file-mib or --max-bits with it");
   const std::vector<int32_t> ids = tokens_of(from, calibration, "--calibration"),
                              text = tokens_of(from, sensitivity, "--sensitivity");
   o.calibration = ids, o.mixed.text = text;

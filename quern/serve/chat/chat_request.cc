@@ -155,9 +155,9 @@ text::PromptText render_chat(const text::ChatTemplate& chat_template, const text
 }
 
 infer::ThinkStart think_start(const text::PromptText& prompt, const text::ChatTemplate& chat_template,
-                              const text::Tokenizer& tokenizer, bool continues) {
+                              const text::Tokenizer& tokenizer, const ChatRequest& r) {
   if (prompt.opens_thinking()) return infer::ThinkStart::opened;
-  if (continues) return infer::ThinkStart::none;
+  if (r.continues) return infer::ThinkStart::none;
   // A template that knows where the thinking of an answer ends is that of a model that begins one by itself.
   const bool thinks = chat_template.source().find("</think>") != std::string::npos;
   return thinks && tokenizer.token_to_id("<think>") < 0 ? infer::ThinkStart::may_spell : infer::ThinkStart::may_open;
@@ -211,7 +211,7 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
     r.plan = read_think(Json(plan));
   const text::PromptText rendered = render_chat(m, f, r);
   r.prompt = rendered.encode(m.tokenizer);
-  r.think_start = think_start(rendered, m.chat_template, m.tokenizer, r.continues);
+  r.think_start = think_start(rendered, m.chat_template, m.tokenizer, r);
   if (r.plan && r.tools.active()) bad_field("x_think", "cannot be combined with tools");
   const ReadConstraint constraint = read_constraint(m, f, r);
   r.options.constraint = constraint.source;

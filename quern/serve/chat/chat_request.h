@@ -38,9 +38,9 @@ text::PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest&
 text::PromptText render_chat(const text::ChatTemplate& chat_template, const text::Tokenizer& tokenizer,
                              const Fields& f, ChatRequest& r);
 
-// Where the answer to that prompt begins; `continues`: with what the request gives.
+// Where the answer to that prompt of the request begins.
 infer::ThinkStart think_start(const text::PromptText& prompt, const text::ChatTemplate& chat_template,
-                              const text::Tokenizer& tokenizer, bool continues);
+                              const text::Tokenizer& tokenizer, const ChatRequest& r);
 
 // The plan of a model's name or an x_think field: "mrsa", "mrsa:16x4x2,beta=2048", or an object
 // {"method", "n", "c", "t", "beta", "tau", "final", "seed"}.

@@ -16,13 +16,15 @@ TEST(ThinkStart, IsAsPromptTemplateAndTokenizerSay) {
   const text::Tokenizer spells = tokenizer_with(""), has_token = tokenizer_with(R"(, "<think>": 2)");
   const auto plain = text::ChatTemplate::parse("{% if think %}<think>{% endif %}a");
   const auto knows = text::ChatTemplate::parse("{#- <think>, then </think> -#}a");
+  ChatRequest fresh, begun;
+  begun.continues = true;
   const text::PromptText prompt{.text = "a"}, inside{.text = "a<think>\n"};
-  EXPECT_EQ(think_start(inside, knows, spells, false), opened);
-  EXPECT_EQ(think_start(inside, plain, has_token, true), opened);
-  EXPECT_EQ(think_start(prompt, knows, spells, true), none) << "the request gave the beginning of the answer";
-  EXPECT_EQ(think_start(prompt, knows, spells, false), may_spell);
-  EXPECT_EQ(think_start(prompt, knows, has_token, false), may_open);
-  EXPECT_EQ(think_start(prompt, plain, spells, false), may_open) << "no thinking but the one that the template opens";
+  EXPECT_EQ(think_start(inside, knows, spells, fresh), opened);
+  EXPECT_EQ(think_start(inside, plain, has_token, begun), opened);
+  EXPECT_EQ(think_start(prompt, knows, spells, begun), none) << "the request gave the beginning of the answer";
+  EXPECT_EQ(think_start(prompt, knows, spells, fresh), may_spell);
+  EXPECT_EQ(think_start(prompt, knows, has_token, fresh), may_open);
+  EXPECT_EQ(think_start(prompt, plain, spells, fresh), may_open) << "no thinking but the one that the template opens";
 }
 
 }  // namespace
