@@ -221,17 +221,17 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   EXPECT_GT(Json::parse(r.out).at("answers").as_array()[0].at("accepted").as_int(), 0);
 
   const std::string mixed = d / "mixed";
-  r = shell("quern quantize " + m + " " + mixed + " --quant q4 --max-bits 6 --sensitivity " + text + " --json");
+  r = shell("quern quantize " + m + " " + mixed + " --quant q4 --max-bits 7 --sensitivity " + text + " --json");
   ASSERT_EQ(r.code, 0) << r.err;
   const Json report = Json::parse(r.out);
-  EXPECT_LE(report.at("bits_per_weight").as_double(), 6);
+  EXPECT_LE(report.at("bits_per_weight").as_double(), 7);
   std::set<std::string> formats;
   for (const Json& g : report.at("groups").as_array()) {
     formats.insert(g.at("format").as_string());
-    EXPECT_GE(g.at("kl").as_double(), 0);
+    EXPECT_GE(g.at("kl").as_double(), -1e-6) << "but for rounding";
   }
   EXPECT_EQ(formats, (std::set<std::string>{"q4", "q8"}));
-  const Json& counts = Json::parse(shell("quern info --json " + mixed).out).at("matrices_by_format");
+  const Json counts = Json::parse(shell("quern info --json " + mixed).out).at("matrices_by_format");
   EXPECT_GT(counts.at("q4, groups of 32").as_int(), 0);
   EXPECT_GT(counts.at("q8").as_int(), 1) << "more than the head";
   EXPECT_EQ(shell("quern run " + mixed + " -p Once -n 5 --json").code, 0);
