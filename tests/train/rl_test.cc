@@ -371,32 +371,33 @@ TEST(Rl, AdaptersSampleExactlyAndAhead) {
   const Folder f("rl_adapter_twin");
   const auto with = [&](const std::string& base, const std::string& rl) {
     train::Recipe r = recipe(f, rl, fmt::format("adapter = {{ rank = 4, base = \"{}\" }}\n", base));
-    r.phase[0].schedule.peak = r.phase[0].schedule.final = 3e-2;
+    r.phase[0].schedule.peak = r.phase[0].schedule.final = 5e-3;
     return r;
   };
   for (const std::string base : {"f32", "q8"}) {
     const Outcome exact = run_adapter(with(base, "exact = true"), f.path / ("exact-" + base), 4);
     ASSERT_EQ(exact.steps.size(), 4u);
+    int64_t learned = 0;
     for (const train::StepMetrics& m : exact.steps) {
-      ASSERT_TRUE(m.max_ratio && m.masked) << base;
+      if (!m.max_ratio) continue;  // all answers of each problem earned the same: nothing to learn
+      ++learned;
       EXPECT_EQ(*m.max_ratio, 1) << base;
-      EXPECT_EQ(*m.masked, 0) << base;
+      EXPECT_EQ(m.masked, 0) << base;
     }
+    EXPECT_GE(learned, 2) << base << ": one of them after the adapter has moved";
     EXPECT_GT(largest_b(exact), 1e-3) << base << ": the adapter has moved";
-    for (const std::string rl : {"ahead = 2\nmax_sequences = 4\nreplay_routes = true", "ahead = 1\nexact = true"}) {
-      const train::Recipe r = with(base, rl);
-      const fs::path at = f.path / fmt::format("{}-{}", base, rl.substr(8, 1));
-      const Outcome whole = run_adapter(r, at / "whole", 4);
-      ASSERT_EQ(whole.steps.size(), 4u);
-      EXPECT_GE(*whole.steps[3].staleness, 1);
-      EXPECT_TRUE(equal(whole, run_adapter(r, at / "again", 4))) << base << " " << rl;
-      run_adapter(r, at / "stop", 2);
-      const Outcome rest = run_adapter(r, at / "stop", 4);
-      ASSERT_EQ(rest.steps.size(), 2u);
-      EXPECT_TRUE(equal(whole, rest)) << base << " " << rl;
-      EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
-      EXPECT_EQ(whole.steps[3].max_ratio, rest.steps.back().max_ratio);
-    }
+    const std::string rl =
+        base == "f32" ? "ahead = 2\nmax_sequences = 4\nreplay_routes = true" : "ahead = 1\nexact = true";
+    const train::Recipe r = with(base, rl);
+    const Outcome whole = run_adapter(r, f.path / ("whole-" + base), 4);
+    ASSERT_EQ(whole.steps.size(), 4u);
+    EXPECT_GE(*whole.steps[3].staleness, 1);
+    run_adapter(r, f.path / ("stop-" + base), 2);
+    const Outcome rest = run_adapter(r, f.path / ("stop-" + base), 4);
+    ASSERT_EQ(rest.steps.size(), 2u);
+    EXPECT_TRUE(equal(whole, rest)) << base << " " << rl;
+    EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
+    EXPECT_EQ(whole.steps[3].max_ratio, rest.steps.back().max_ratio);
     kernels::set_exact_rows(false);
   }
 }
