@@ -4,6 +4,7 @@
 #include "quern/base/error.h"
 #include "quern/memory/ask/event_times.h"
 #include "quern/memory/ask/memory.h"
+#include "quern/memory/facts/fact_fields.h"
 #include "quern/memory/facts/fact_finder.h"
 
 namespace quern::memory {
@@ -27,9 +28,14 @@ LocalSeconds end_of(const TimeQuery& time, LocalSeconds now) {
 bool Memory::by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult& out) {
   const bool by_event = std::any_of(read.time.constraints.begin(), read.time.constraints.end(),
                                     [](const TimeConstraint& c) { return std::string_view(c.name) == kEventTime; });
-  if (out.context_turn >= 0 || table_.size() == 0 || by_event) return false;
-  const auto fact = fact_question(read.text, read.time.empty() ? TimeSaid::no : TimeSaid::yes, speakers_, o.asker);
+  if (out.context_turn >= 0 || table_.size() == 0) return false;
+  auto fact = fact_question(read.text, read.time.empty() ? TimeSaid::no : TimeSaid::yes, speakers_, o.asker);
   if (!fact) return false;
+  if (by_event) {  // "before Jonas": what held until then
+    const bool ends = end_of(read.time, o.now) < o.now;
+    if (!fact->field || !ends || fact->time != FactTime::at) return false;
+    if (!fact->field->words_matter) fact->words.clear();
+  }
   const EventSource seen = events_until(o.now);
   std::vector<uint32_t> rows;
   if (seen.rows <= kAllRead) {

@@ -66,6 +66,34 @@ TEST_F(Facts, TheHistoryFollowsAndTheDateIsNamed) {
       << r.notes[0];
 }
 
+// A conversation of its own: nothing of it is among the tellings of tools/memory.
+TEST(FactsInOtherWords, ByKindWishesAndEnds) {
+  Memory m(":memory:", MemoryOptions{.create = true, .conversation = "log"});
+  std::vector<SpokenTurn> turns;
+  constexpr const char* kTurns[][3] = {
+      {"Ada", "2022-01-03 09:00", "My tenancy in Leeds began today, the landlord brought bread."},         // 0
+      {"Ben", "2022-02-03 09:00", "The rain has been awful."},                                             // 1
+      {"Ada", "2022-03-03 09:00", "I'd move to Lisbon tomorrow if I could."},                              // 2
+      {"Ada", "2022-04-03 09:00", "Unpacked the boxes, the new neighbours in Cardiff waved at the van."},  // 3
+      {"Ada", "2022-05-03 09:00", "The gym took my membership card, I signed up with the rowing club."},   // 4
+      {"Ada", "2022-06-03 09:00", "My test drive in the Mazda was a joy, but no."},                        // 5
+      {"Ben", "2022-06-04 09:00", "My cousin moved to York."},                                             // 6
+  };
+  for (const auto& [speaker, time, text] : kTurns)
+    turns.push_back({speaker, text, parse_time_text(time, "t").local, 0});
+  m.add_all(turns);
+  AskOptions o;
+  o.now = parse_time_text("2023-12-01 12:00", "now").local;
+  o.asker = "Ada";
+  const auto first = [&](const char* q) {
+    const MemoryResult r = m.ask(q, o);
+    return r.responses.empty() ? -1 : r.responses[0];
+  };
+  EXPECT_EQ(first("Where do I live now?"), 3);
+  EXPECT_EQ(first("Where did I live before Cardiff?"), 0);
+  EXPECT_EQ(first("Which club am I a member of?"), 4);
+}
+
 TEST(FactQuestion, KnowsWhatIsNone) {
   const std::vector<std::string> speakers = {"Ada", "Ben"};
   const auto is = [&](const char* q, TimeSaid time = TimeSaid::no) {
@@ -75,11 +103,16 @@ TEST(FactQuestion, KnowsWhatIsNone) {
        {"What did Ada say about her job?", "What did we talk about yesterday?", "Where is the mill?",
         "What happened in May?", "When did I mention my number?", "What is the weather like?",
         "Did Ben discuss his car?", "When did Ada run the marathon?", "What did I eat yesterday?",
-        "Did we walk the dog on Monday?", "What does Ben like to cook?", "What is the plan for our trip?"})
+        "Did we walk the dog on Monday?", "What did I do at the gym last week?", "What did I pay for the car in May?",
+        "How did Ada make the soup in May?", "What does Ben like to cook?", "What is the plan for our trip?"})
     EXPECT_FALSE(is(none, TimeSaid::yes)) << none;
-  for (const char* one : {"Where does Ben live?", "What's my email address?", "How many cats does Ada have?",
-                          "When is Ben's wedding?", "What car do I drive these days?"})
+  for (const char* one :
+       {"Where does Ben live?", "What's my email address?", "How many cats does Ada have?", "When is Ben's wedding?",
+        "How do I get to work?", "Which gym am I a member of?", "What car do I drive these days?"})
     EXPECT_TRUE(is(one)) << one;
+  for (const char* one : {"How did Ada get to work in May?", "Which phone did I use in May?",
+                          "In March, when was Ada's check-up supposed to be?"})
+    EXPECT_TRUE(is(one, TimeSaid::yes)) << one;
   EXPECT_FALSE(
       fact_question("Where do I live?", TimeSaid::no, speakers, "").has_value());  // who "I" is, is not known
 }

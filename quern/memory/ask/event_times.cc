@@ -133,6 +133,10 @@ class EventResolver {
       case EventSide::until:
         range.hi = when->hi;
         break;
+      case EventSide::day:
+        range.lo = day_part(when->lo) * kDaySeconds;
+        range.hi = day_part(when->hi) * kDaySeconds + kDaySeconds - 1;
+        break;
       case EventSide::between: {
         const bool turned = second->lo < when->lo;
         const TimeRange &first = turned ? *second : *when, &last = turned ? *when : *second;

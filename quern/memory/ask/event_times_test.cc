@@ -84,6 +84,11 @@ TEST_F(EventTimes, AnAnnouncedDayStandsForTheEvent) {
             std::string::npos);
 }
 
+TEST_F(EventTimes, TheDayOfAnEvent) {
+  EXPECT_EQ(within("What did we say on the day of the vet?"), rows(2, 2));
+  EXPECT_EQ(within("What happened the day we adopted the dog?"), rows(4, 5));
+}
+
 TEST_F(EventTimes, DaysAreCountedFromThem) {
   const MemoryResult a = ask("What did Ben say two weeks after I got the dog?");
   EXPECT_EQ(a.reading, "What did Ben say two weeks after 2 April 2023?");

@@ -6,17 +6,21 @@
 #include <span>
 
 #include "quern/memory/event/event_words.h"
+#include "quern/memory/kinds/telling_kinds.h"
 #include "quern/recall/words/tokens.h"
 
 namespace quern::memory {
 namespace {
 
 constexpr size_t kCandidates = 200;
-constexpr double kOtherWord = 0.55;  // of what the event's own word counts
-constexpr double kMinCovered = 0.3;  // of the event's words, by weight
-constexpr double kAsGood = 0.85;     // of the best score: the earliest of these is taken
-constexpr double kLight = 0.35;      // of a verb that tells little ("got", "came")
-constexpr double kNeighbor = 0.35;   // of the words that the turn before has
+constexpr double kOtherWord = 0.55;   // of what the event's own word counts
+constexpr double kMinCovered = 0.3;   // of the event's words, by weight
+constexpr double kAsGood = 0.85;      // of the best score: the earliest of these is taken
+constexpr double kLight = 0.35;       // of a verb that tells little ("got", "came")
+constexpr size_t kAllRead = 1200;     // turns: of more, those that the index finds
+constexpr double kOfKind = 0.75;      // of the probability of the event's kind, beside the words of the event
+constexpr double kLeastOfKind = 0.3;  // of that probability
+constexpr double kNeighbor = 0.35;    // of the words that the turn before has
 
 using Words = std::span<const std::string_view>;
 constexpr std::string_view kLightVerbs[] = {
@@ -101,6 +105,7 @@ class EventFinder {
       recall::for_each_word(
           who, [&](size_t b, size_t e) { people_.insert(lowered(std::string_view(who).substr(b, e - b))); });
     recall::for_each_word(name, [&](size_t b, size_t e) { add(lowered(name.substr(b, e - b))); });
+    kind_ = kinds_.named(lowered(name));
   }
 
   std::optional<EventFound> run() {
@@ -110,6 +115,8 @@ class EventFinder {
       const auto row = static_cast<uint32_t>(s_.table.row_of_id(hit.id));
       if (row < s_.rows) rows.insert(row);
     }
+    if (kind_ >= 0 && s_.rows <= kAllRead)
+      for (uint32_t row = 0; row < s_.rows; ++row) rows.insert(row);
     std::vector<std::pair<double, uint32_t>> scored;
     double best = 0;
     for (const uint32_t row : rows) {
@@ -169,9 +176,18 @@ class EventFinder {
     return sum / total_;
   }
 
-  double score_of(uint32_t row) const {
+  // That it reports an event of this kind.
+  double of_kind(const std::string& text) {
+    if (kind_ < 0) return 0;
+    const double z = kinds_.scores(text, reader_)[static_cast<size_t>(kind_)];
+    return 1 / (1 + std::exp(-z));
+  }
+
+  double score_of(uint32_t row) {
     const std::string text = s_.text(row), lower = lowered(text);
     double score = covered(text);
+    const double kind = lower.ends_with('?') ? 0 : of_kind(text);
+    if (kind >= kLeastOfKind) score = std::min(1.0, score * (1 - kOfKind / 2) + kOfKind * kind);
     if (score == 0) return 0;
     if (row > 0 && s_.table.session[row - 1] == s_.table.session[row])
       score = std::max(score, score + kNeighbor * (std::max(covered(s_.text(row - 1)), score) - score));
@@ -180,7 +196,7 @@ class EventFinder {
     if (has_any(lower, kAhead)) score *= 0.75;
     if (has_any(lower, kLookingBack)) score *= 0.8;
     if (has_any(lower, kReporting)) score *= 1.15;
-    if (speaker_ && s_.table.speaker[row] == *speaker_) score *= 1.15;
+    if (speaker_ && s_.table.speaker[row] == *speaker_) score *= 1.3;
     return score;
   }
 
@@ -190,6 +206,9 @@ class EventFinder {
   std::vector<EventWord> words_;
   std::string query_;
   double total_ = 0;
+  const TellingKinds& kinds_ = TellingKinds::of_events();
+  encoders::WordEncoder::Reader reader_;
+  int32_t kind_ = -1;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Which turn of a conversation tells of an event: BM25 finds turns with the event's words, or with others that tell of
-// the same; those that report it are preferred to announcements, questions and recollections, and the earliest of
+// the same, and of what is near by its kind (memory/kinds: "Rusty got his stitches out" of the vet); those that report it are preferred to announcements, questions and recollections, and the earliest of
 // equals is taken, since later ones look back. An announcement with a date ("the vet is on Friday") stands for that day.
 #pragma once
 #include <functional>

@@ -96,6 +96,12 @@ class EventReader {
     if (said(i, "since")) return take(EventSide::since, 1);
     if (said(i, "until") || said(i, "till") || said(i, "til")) return take(EventSide::until, 1);
     if (said(i, "by") && said(i + 1, "the") && said(i + 2, "time")) return take(EventSide::until, 3);
+    const size_t on = said(i, "on") ? 1 : 0;
+    if (said(i + on, "the") &&
+        (said(i + on + 1, "day") || said(i + on + 1, "night") || said(i + on + 1, "evening"))) {
+      if (said(i + on + 2, "of")) return take(EventSide::day, on + 3);
+      if (subject(i + on + 2)) return take(EventSide::day, on + 2);
+    }
     if (said(i, "as") && said(i + 1, "soon") && said(i + 2, "as")) return take(EventSide::after, 3);
     if (said(i, "once") && (i == 0 || !said(i - 1, "at")) && !said(i + 1, "a") && !said(i + 1, "an") &&
         (among(word(i + 1), kDeterminers) || subject(i + 1)))

@@ -15,7 +15,7 @@ struct EventName {  // bytes of the question
   std::string_view in(std::string_view question) const { return question.substr(begin, end - begin); }
 };
 
-enum class EventSide : uint8_t { before, after, since, until, between };
+enum class EventSide : uint8_t { before, after, since, until, between, day };  // day: "on the day of the vet"
 
 struct EventPhrase {
   EventSide side = EventSide::after;

@@ -6,7 +6,9 @@ namespace quern::memory {
 namespace {
 
 using W = std::string_view;
-constexpr W kHomeAsked[] = {"live", "lives", "living", "lived", "reside", "based", "hometown"};
+constexpr W kHomeAsked[] = {"which city", "what city", "which town",  "my home", "home now", "live now",
+                            "settled",    "house now", "staying now", "live",    "lives",    "living",
+                            "lived",      "reside",    "based",       "hometown"};
 constexpr W kHomeTold[] = {
     "live in",     "living in",  "lives in",   "lived in",  "live on",           "moved to",
     "moved into",  "move to",    "moving to",  "relocated", "resident of",       "like home",
@@ -14,9 +16,26 @@ constexpr W kHomeTold[] = {
     "settled",     "the keys",   "based in",   "been in",   "life in",           "moved in",
     "moved back",  "flat",       "bungalow",   "home now",  "for me these days", "apartment",
     "settling in", "staying in", "at home in", "boxes",     "care home",         "still lives"};
-constexpr W kEmployerAsked[] = {"work for",  "works for",  "worked for",      "work now",          "employer",
-                                "employed",  "working at", "company",         "working for",       "where do i work",
-                                "does work", "hospital",   "work these days", "work at the moment"};
+constexpr W kEmployerAsked[] = {"work for",
+                                "works for",
+                                "worked for",
+                                "work now",
+                                "employer",
+                                "employed",
+                                "working at",
+                                "company",
+                                "working for",
+                                "where do i work",
+                                "does work",
+                                "hospital",
+                                "working at the moment",
+                                "which company",
+                                "what company",
+                                "where did i work",
+                                "what firm",
+                                "which firm",
+                                "work these days",
+                                "work at the moment"};
 constexpr W kEmployerTold[] = {
     "first day at", "start at", "started at",   "starting at",    "working at",   "working for",    "work for",
     "work at",      "job at",   "joined",       "hired",          "picked up by", "signed on with", "i'm with",
@@ -45,17 +64,23 @@ constexpr W kFavouriteAsked[] = {"favourite", "favorite", "like best", "like mos
 constexpr W kFavouriteTold[] = {"favourite",      "favorite", "the best",  "number one",    "nothing beats",
                                 "beats",          "knocked",  "obsessed",  "over anything", "top of my list",
                                 "gone right off", "prefer",   "best thing"};
-constexpr W kDietAsked[] = {"eat", "diet", "vegan", "vegetarian"};
+constexpr W kDietAsked[] = {"gluten",        "dairy",       "meat",           "alcohol",         "drink",
+                            "vegetarian or", "pescatarian", "what can i eat", "food do i avoid", "eat",
+                            "diet",          "vegan",       "vegetarian"};
 constexpr W kDietTold[] = {"vegan",  "vegetarian", "veggie", "pescatarian", "fish",  "meat",
                            "gluten", "dairy",      "keto",   "plant-based", "eating"};
 constexpr W kAllergyAsked[] = {"allergic", "allergy", "avoiding", "avoid", "intolerant"};
 constexpr W kAllergyTold[] = {"allergic", "allergy", "intolerant", "gluten", "nuts", "avoid", "reaction"};
-constexpr W kPartnerAsked[] = {"boyfriend", "girlfriend",     "partner", "husband",    "wife",
-                               "dating",    "going out with", "seeing",  "married to", "fiance"};
+constexpr W kPartnerAsked[] = {
+    "boyfriend",      "girlfriend",   "partner",           "husband",    "wife",         "dating",
+    "going out with", "seeing",       "married to",        "fiance",     "was i with",   "am i with",
+    "together with",  "relationship", "in love with",      "engaged to", "girlfriend's", "married",
+    "single",         "love life",    "significant other", "with before"};
 constexpr W kPartnerTold[] = {"boyfriend",   "girlfriend", "partner",     "dating", "seeing",   "going out",
                               "engaged",     "married",    "together",    "split",  "broke up", "single",
                               "met someone", "kissed",     "anniversary", "and i"};
-constexpr W kPetAsked[] = {"pet", "pets", "dog", "cat", "dog called", "cat called", "parrot"};
+constexpr W kPetAsked[] = {"animal", "animals", "dogs",       "cats",       "pet",   "pets",
+                           "dog",    "cat",     "dog called", "cat called", "parrot"};
 constexpr W kPetTold[] = {"dog",    "cat",     "puppy",  "kitten", "rabbit",    "hamster", "guinea", "named",
                           "called", "adopted", "rescue", "vet",    "greyhound", "parrot",  "budgie"};
 constexpr W kStudyAsked[] = {"study", "studying", "course", "degree", "subject", "major"};
@@ -65,33 +90,53 @@ constexpr W kStudyTold[] = {"studying", "degree",     "course",      "enrolled",
 constexpr W kLearnAsked[] = {"learning", "learn", "lessons", "instrument"};
 constexpr W kLearnTold[] = {"learning", "lessons", "practising",     "practise", "teacher",      "duolingo",
                             "playing",  "grade",   "trying my hand", "class",    "evening class"};
-constexpr W kDeviceAsked[] = {"laptop", "phone", "camera", "e-reader", "tablet", "computer", "machine", "headphones"};
+constexpr W kDeviceAsked[] = {"mobile",  "smartphone", "watch",   "console",   "device", "kindle",
+                              "printer", "bicycle",    "laptop",  "phone",     "camera", "e-reader",
+                              "tablet",  "computer",   "machine", "headphones"};
 constexpr W kDeviceTold[] = {"replaced", "swapped",   "switched", "shoot with",     "work on a",
                              "i'm on a", "bought",    "new",      "talked me into", "brought",
                              "with a",   "my kindle", "upgraded", "photos with",    "still on"};
 
+constexpr W kClubAsked[] = {"gym",      "club",      "choir",   "band", "member",     "membership", "belong to",
+                            "play for", "sing with", "sing in", "team", "train with", "orchestra",  "society"};
+constexpr W kClubTold[] = {"member",   "membership",         "joined", "signed up", "training with",
+                           "play for", "card's in my wallet"};
+constexpr W kCommuteAsked[] = {"get to work",    "get to the office", "getting to work", "getting to the office",
+                               "commute",        "commuting",         "travel to work",  "travel to the office",
+                               "go to work",     "come to work",      "get to school",   "get to uni",
+                               "get to the lab", "get into work",     "get in to work",  "get to my job",
+                               "get to college"};
+constexpr W kCommuteTold[] = {"to work", "to the office", "each way", "commute", "every morning", "work from home"};
+constexpr W kNone[] = {"how many"};
+
+constexpr FactField kCount{kNone, {}, FactValue::any, "count", true};
+constexpr FactField kAppointment{kNone, {}, FactValue::any, "appointment", true};
 constexpr FactField kFields[] = {
-    {kMailAsked, kMailTold, FactValue::at_sign},
-    {kPhoneAsked, kPhoneTold, FactValue::digits},
-    {kAddressAsked, kAddressTold, FactValue::street},
-    {kFavouriteAsked, kFavouriteTold, FactValue::any, true},
-    {kHomeAsked, kHomeTold, FactValue::name},
-    {kEmployerAsked, kEmployerTold, FactValue::name},
-    {kDeviceAsked, kDeviceTold, FactValue::name},
-    {kCarAsked, kCarTold, FactValue::name},
-    {kBikeAsked, kBikeTold, FactValue::name},
-    {kJobAsked, kJobTold},
-    {kAllergyAsked, kAllergyTold},
-    {kDietAsked, kDietTold},
-    {kPartnerAsked, kPartnerTold, FactValue::name},
-    {kPetAsked, kPetTold, FactValue::any, true},
-    {kLearnAsked, kLearnTold},
-    {kStudyAsked, kStudyTold},
+    {kCommuteAsked, kCommuteTold, FactValue::any, "commute"},
+    {kMailAsked, kMailTold, FactValue::at_sign, "contact"},
+    {kPhoneAsked, kPhoneTold, FactValue::digits, "contact"},
+    {kAddressAsked, kAddressTold, FactValue::street, "contact"},
+    {kFavouriteAsked, kFavouriteTold, FactValue::any, "favourite", true},
+    {kClubAsked, kClubTold, FactValue::any, "club", true},
+    {kEmployerAsked, kEmployerTold, FactValue::name, "employer"},
+    {kJobAsked, kJobTold, FactValue::any, "job"},
+    {kHomeAsked, kHomeTold, FactValue::name, "home"},
+    {kDeviceAsked, kDeviceTold, FactValue::name, "device"},
+    {kCarAsked, kCarTold, FactValue::name, "car"},
+    {kBikeAsked, kBikeTold, FactValue::name, "device"},
+    {kAllergyAsked, kAllergyTold, FactValue::any, "diet"},
+    {kDietAsked, kDietTold, FactValue::any, "diet"},
+    {kPartnerAsked, kPartnerTold, FactValue::name, "partner"},
+    {kPetAsked, kPetTold, FactValue::any, "pet", true},
+    {kLearnAsked, kLearnTold, FactValue::any, "study"},
+    {kStudyAsked, kStudyTold, FactValue::any, "study"},
 };
 
 }  // namespace
 
 std::span<const FactField> fact_fields() { return kFields; }
+const FactField& count_field() { return kCount; }
+const FactField& appointment_field() { return kAppointment; }
 
 bool has_phrase(std::string_view lower, std::string_view phrase) {
   const auto letter = [&](size_t i) {

@@ -13,10 +13,13 @@ using FactWords = std::span<const std::string_view>;
 struct FactField {
   FactWords asked, told;  // phrases; `told`: one of them, in a turn, makes it a statement of the field
   FactValue value = FactValue::any;
-  bool words_matter = false;  // of several things of the field the question's other words choose ("favourite film")
+  std::string_view kind = {};  // in the table of kinds (telling_kinds.h)
+  bool words_matter = false;   // of several things of the field the question's other words choose ("favourite film")
 };
 
 std::span<const FactField> fact_fields();
+const FactField& count_field();        // "how many …"
+const FactField& appointment_field();  // "when is …"
 
 // Phrases of whole words in a text of lower case.
 bool has_phrase(std::string_view lower, std::string_view phrase);

@@ -2,27 +2,77 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <set>
 
 #include "quern/memory/facts/fact_fields.h"
+#include "quern/memory/kinds/telling_kinds.h"
 #include "quern/recall/words/tokens.h"
 
 namespace quern::memory {
 namespace {
 
 using W = std::string_view;
-constexpr W kChanged[] = {
-    "now",       "these days", "from now on",    "instead",    "swapped",     "replaced",  "new",       "switched",
-    "changed",   "as of",      "any more",       "anymore",    "again",       "finally",   "gave up",   "is over",
-    "up to",     "down to",    "from next week", "from today", "pushed back", "postponed", "rebooked",  "moved to",
-    "make that", "so that's",  "that makes",     "officially", "already",     "slipped",   "no longer", "for good",
-    "left"};
-constexpr W kNotSo[] = {"might",          "nearly",       "almost",     "wanted to",     "want a",    "wants a",
-                        "wish",           "dreaming",     "dream",      "would",         "could",     "offered",
-                        "turned it down", "said no",      "test-drove", "borrowed",      "maybe",     "thinking of",
-                        "one day",        "as a student", "if i",       "for a day",     "just once", "i'd love",
-                        "considering",    "tempted",      "looked at",  "rang me about", "holiday",   "spent",
-                        "i tried"};
+constexpr W kChanged[] = {"now",
+                          "these days",
+                          "from now on",
+                          "instead",
+                          "swapped",
+                          "replaced",
+                          "new",
+                          "switched",
+                          "changed",
+                          "as of",
+                          "any more",
+                          "anymore",
+                          "again",
+                          "finally",
+                          "gave up",
+                          "is over",
+                          "up to",
+                          "down to",
+                          "from next week",
+                          "from today",
+                          "pushed back",
+                          "pushed it back",
+                          "moving me",
+                          "moved me",
+                          "moved it",
+                          "squeezed me in",
+                          "sooner",
+                          "brought forward",
+                          "put back",
+                          "rescheduled",
+                          "they can only",
+                          "no wait",
+                          "i mean",
+                          "correction",
+                          "postponed",
+                          "rebooked",
+                          "moved to",
+                          "make that",
+                          "so that's",
+                          "that makes",
+                          "officially",
+                          "already",
+                          "slipped",
+                          "no longer",
+                          "for good",
+                          "left"};
+constexpr W kNotSo[] = {"might",          "nearly",      "almost",       "wanted to",  "want a",        "wants a",
+                        "wish",           "dreaming",    "dream",        "would",      "could",         "offered",
+                        "turned it down", "said no",     "test-drove",   "test drove", "if i could",    "if only",
+                        "could never",    "'d move",     "'d love",      "wouldn't",   "borrowed",      "maybe",
+                        "thinking of",    "one day",     "as a student", "if i",       "for a day",     "just once",
+                        "i'd love",       "considering", "tempted",      "looked at",  "rang me about", "holiday",
+                        "spent",          "i tried"};
+// The new stands beside the old: "hung up the apron, I drive a bus now".
+constexpr W kGoesOn[] = {"now", "instead", "from now on", "these days", "signed up", "joined",
+                         "new", "so it's", "back to",     "got myself", "got a",     "switched"};
+// Surely none: "I'd move to Lisbon if I could".
+constexpr W kWishes[] = {"if i could", "if only",    "if i won",   "i'd love",      "i'd move",    "i'd buy",
+                         "i'd get",    "dream of",   "dreaming",   "one day",       "wish i",      "could never",
+                         "test drove", "test-drove", "test drive", "nearly bought", "thinking of", "thinking about"};
 constexpr W kOthers[] = {"my brother",
                          "my sister",
                          "my cousin",
@@ -58,7 +108,18 @@ constexpr W kDays[] = {"monday",   "tuesday",   "wednesday",  "thursday",  "frid
                        "at four",  "at five",   "at three",   "at two",    "at one"};
 constexpr W kNumbers[] = {"one",    "two",    "three", "four",  "five",   "six",   "seven",  "eight", "nine", "ten",
                           "eleven", "twelve", "none",  "first", "second", "third", "fourth", "fifth", "dozen"};
-constexpr double kEnough = 1.15;
+// Weights of the evidence, in logits.
+constexpr double kBase = -1.5, kOfKind = 0.75, kStated = 0.5, kTold = 0.9, kShared = 1.6, kValue = 0.6, kStrict = 2.0,
+                 kHasChanged = 0.5, kElliptic = 1.2, kOffKind = 0.8;
+constexpr double kOfAnother = -1.6, kAsks = -2.0, kNoFact = -2.2, kWish = -2.0, kNotOwn = -4.5, kUnnamed = -1.2,
+                 kNamed = 1.0;
+constexpr size_t kShortQuestion = 40;  // bytes: "favourite film, go"
+constexpr double kSurelyAsked = 1.0;   // a logit
+constexpr double kAnswers = 0.7;       // of the evidence that the question before has
+constexpr double kRecent = 1.2;        // above 1: rather a doubtful newer turn than a sure older one
+constexpr double kHasEnded = 1.2;      // a logit
+constexpr double kLeast = 0.12;        // probability of what is shown
+constexpr double kSure = 0.2;          // of what answers
 
 std::string lowered(std::string_view s) {
   std::string out(s);
@@ -117,36 +178,68 @@ bool has_value(FactValue kind, const std::string& text, const std::string& lower
 class StatementFinder {
  public:
   StatementFinder(const FactQuestion& q, const TurnTable& table, const std::function<std::string(uint32_t)>& text)
-      : q_(q), t_(table), text_(text) {
+      : q_(q), t_(table), text_(text), kinds_(TellingKinds::of_facts()) {
     for (const std::string& w : q.words) stems_.insert(stem(w));
+    for (const std::string& w : q.later) later_.insert(stem(w));
+    if (q.field) kind_ = kinds_.output(q.field->kind);
+    strict_ = q.field && (q.field->value == FactValue::at_sign || q.field->value == FactValue::digits ||
+                          q.field->value == FactValue::street);
   }
 
-  double score(uint32_t row) const {
+  FactStatement judge(uint32_t row) {
+    FactStatement out{row, 0};
+    const bool own = !q_.speaker || t_.speaker[row] == *q_.speaker;
     const std::string text = text_(row), lower = lowered(text);
-    const double share = words_there(lower);
-    const bool told = q_.field && has_any_phrase(lower, q_.field->told);
-    const bool changed = has_any_phrase(lower, kChanged);
+    const double share = words_there(lower, stems_);
+    out.later = own && !later_.empty() && words_there(lower, later_) == 1;
+    if (!own && q_.relative.empty() && share == 0) return out;
+    const bool of_relative = !q_.relative.empty() && has_phrase(lower, q_.relative);
+    if (!q_.relative.empty() && !own && !of_relative) return out;
     const bool value = q_.counts  ? has_any_phrase(lower, kNumbers) || has_digit(lower, 1)
                        : q_.dates ? has_any_phrase(lower, kDays) || has_digit(lower, 1)
                                   : has_value(q_.field ? q_.field->value : FactValue::any, text, lower);
-    const bool strict = q_.field && (q_.field->value == FactValue::at_sign || q_.field->value == FactValue::digits ||
-                                     q_.field->value == FactValue::street);
-    if (strict && !value) return 0;
-    double s = (told ? 0.9 : 0) + 0.9 * share + (value ? (strict ? 1.0 : 0.5) : 0) + (changed ? 0.35 : 0);
-    if (changed && value && (q_.counts || q_.dates)) s += 0.4;  // "so that makes six": of what was spoken of before
-    if (!told && share < 0.3 && !(changed && value && (q_.counts || q_.dates)) && !strict) return 0;
-    if (q_.field && q_.field->words_matter && share == 0 && !changed) s *= 0.7;
-    return s * doubt(row, lower);
+    if ((strict_ || q_.counts || q_.dates) && !value) return out;
+    const bool told = q_.field && has_any_phrase(lower, q_.field->told);
+    const bool changed = has_any_phrase(lower, kChanged);
+    const TellingKinds::Scores scores = kinds_.scores(text, reader_);
+    double kind = kind_ < 0 ? 0 : scores[static_cast<size_t>(kind_)];
+    double about = share;
+    if (row > 0 && t_.session[row - 1] == t_.session[row] && t_.speaker[row - 1] != t_.speaker[row]) {
+      const std::string before = text_(row - 1);
+      const std::string asked = lowered(before);
+      const double named = words_there(asked, stems_);
+      const double of_kind = kind_ < 0 ? 0 : kinds_.scores(before, reader_)[static_cast<size_t>(kind_)];
+      const bool asks = before.find('?') != before.npos || (named > 0 && before.size() < kShortQuestion);
+      const bool to_them = of_kind >= kSurelyAsked || named > 0;
+      if (asks && to_them && !has_phrase(asked, "my") && lower.find('?') == lower.npos) {
+        if (kind_ >= 0) kind = std::max(kind, kAnswers * of_kind);
+        about = std::max(about, kAnswers * named);
+      }
+    }
+    kind = std::clamp(kind, -4.0, 4.0);
+    const double statement = std::clamp(double{scores[static_cast<size_t>(kinds_.output("statement"))]}, -3.0, 3.0);
+    const bool needs_words = q_.field && q_.field->words_matter;
+    double z = kBase + (of_relative ? 0 : kStated * statement) + (told ? kTold : 0) + (changed ? kHasChanged : 0) +
+               kShared * about * (needs_words || !q_.field ? 1.5 : 1);
+    z += kind_ >= 0 ? kOfKind * kind : about > 0 ? 0 : -3;
+    if (kind < 0 && !told && about == 0 && !(changed && (q_.counts || q_.dates))) z -= kOffKind;
+    if (value && q_.field) z += strict_ ? kStrict : kValue;
+    if (changed && value && (q_.counts || q_.dates)) z += kElliptic;
+    if ((q_.counts || q_.dates) && about == 0 && !changed) z -= 1;
+    z += doubt(row, lower);
+    out.score = 1 / (1 + std::exp(-z));
+    out.ended = scores[static_cast<size_t>(kinds_.output("ended"))] > kHasEnded && !has_any_phrase(lower, kGoesOn);
+    return out;
   }
 
  private:
-  double words_there(const std::string& lower) const {
-    if (stems_.empty()) return 0;
+  static double words_there(const std::string& lower, const std::set<std::string>& wanted) {
+    if (wanted.empty()) return 0;
     std::set<std::string> there;
     recall::for_each_word(lower, [&](size_t b, size_t e) { there.insert(stem(lower.substr(b, e - b))); });
     double n = 0;
-    for (const std::string& w : stems_) n += there.contains(w) ? 1 : 0;
-    return n / static_cast<double>(stems_.size());
+    for (const std::string& w : wanted) n += there.contains(w) ? 1 : 0;
+    return n / static_cast<double>(wanted.size());
   }
 
   // "My cousin moved to Cork": somebody else stands in front of what is told.
@@ -161,35 +254,61 @@ class StatementFinder {
   }
 
   double doubt(uint32_t row, const std::string& lower) const {
-    double d = 1;
+    double d = 0;
     const bool own = !q_.speaker || t_.speaker[row] == *q_.speaker;
     if (!q_.relative.empty()) {
       const bool named = has_phrase(lower, q_.relative) || has_phrase(lower, q_.relative + "'s");
-      d *= named ? (own ? 1.3 : 0.8) : own ? 0.75 : 0.3;
+      d += named ? kNamed : own ? kUnnamed : kNotOwn;
     } else {
-      if (!own) d *= 0.35;
-      if (of_another(lower)) d *= 0.45;
+      if (!own) d += kNotOwn;
+      if (of_another(lower)) d += kOfAnother;
     }
-    if (lower.ends_with('?')) d *= 0.45;
-    if (has_any_phrase(lower, kNotSo)) d *= 0.5;
+    if (lower.ends_with('?')) d += kAsks;
+    if (!strict_ && has_any_phrase(lower, kNotSo)) d += kNoFact;
+    if (has_any_phrase(lower, kWishes)) d += kWish;
     return d;
   }
 
   const FactQuestion& q_;
   const TurnTable& t_;
   const std::function<std::string(uint32_t)>& text_;
-  std::set<std::string> stems_;
+  const TellingKinds& kinds_;
+  encoders::WordEncoder::Reader reader_;
+  int32_t kind_ = -1;
+  bool strict_ = false;
+  std::set<std::string> stems_, later_;
 };
+
+// Of those from `begin` to `end` the one that most likely states what held at the end: it is a statement, and none of the
+// later ones is.
+int64_t last_of(const std::vector<FactStatement>& all, int64_t begin, int64_t end) {
+  int64_t best = -1;
+  double most = 0, none_later = 1;
+  for (int64_t i = end - 1; i >= begin; --i) {
+    const FactStatement& s = all[static_cast<size_t>(i)];
+    if (s.ended) continue;
+    if (s.score * none_later > most) most = s.score * none_later, best = i;
+    none_later *= std::pow(1 - s.score, kRecent);
+  }
+  return best;
+}
+
+int64_t last_with_ends(std::vector<FactStatement> all, int64_t end) {
+  for (FactStatement& s : all) s.ended = false;
+  return last_of(all, 0, end);
+}
 
 }  // namespace
 
 std::vector<FactStatement> find_statements(const FactQuestion& question, const TurnTable& table,
                                            const std::vector<uint32_t>& rows,
                                            const std::function<std::string(uint32_t)>& text) {
-  const StatementFinder finder(question, table, text);
+  StatementFinder finder(question, table, text);
   std::vector<FactStatement> out;
+  double best = 0;
   for (const uint32_t r : rows)
-    if (const double s = finder.score(r); s >= kEnough) out.push_back({r, s});
+    if (const FactStatement s = finder.judge(r); s.score >= kLeast) out.push_back(s), best = std::max(best, s.score);
+  if (best < kSure) out.clear();
   return out;
 }
 
@@ -206,17 +325,31 @@ int64_t choose_statement(const FactQuestion& question, const std::vector<FactSta
   const auto n = static_cast<int64_t>(statements.size());
   switch (question.time) {
     case FactTime::now:
-      return n - 1;
+      return last_of(statements, 0, n);
     case FactTime::when:  // of what it is now; of a thing that is named, when it came up
-      return question.field || n == 0 ? n - 1 : 0;
-    case FactTime::first:
-      return n > 0 ? 0 : -1;
-    case FactTime::before:
-      return n - 2;
+      return question.field || n == 0 ? last_of(statements, 0, n) : 0;
+    case FactTime::first: {
+      int64_t best = -1;
+      double most = 0, none_earlier = 1;
+      for (int64_t i = 0; i < n; ++i) {
+        const double p = statements[static_cast<size_t>(i)].score;
+        if (p * none_earlier > most) most = p * none_earlier, best = i;
+        none_earlier *= 1 - p;
+      }
+      return best;
+    }
+    case FactTime::before: {  // what it was until the later one came; one that tells of its end counts too
+      const auto later =
+          std::find_if(statements.begin(), statements.end(), [](const FactStatement& s) { return s.later; });
+      return last_with_ends(statements,
+                            later != statements.end() ? later - statements.begin() : last_of(statements, 0, n));
+    }
     case FactTime::at: {
-      int64_t at = -1;
-      for (int64_t i = 0; i < n && table.local(statements[static_cast<size_t>(i)].row) <= until; ++i) at = i;
-      return at;
+      int64_t seen = 0;
+      while (seen < n && !statements[static_cast<size_t>(seen)].later &&
+             table.local(statements[static_cast<size_t>(seen)].row) <= until)
+        ++seen;
+      return question.later.empty() ? last_of(statements, 0, seen) : last_with_ends(statements, seen);
     }
   }
   return -1;

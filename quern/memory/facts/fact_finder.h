@@ -1,6 +1,7 @@
 // The statements of a fact in a conversation, in the order of time: "I'm renting a cottage outside Sligo now" of where
-// somebody lives. By words: whose turn it is, what tells of the field, whether a name, a number or a date stands there,
-// and what it is not: a question, a wish, somebody else's.
+// somebody lives. Evidence is added up to a probability: the kinds of facts that the turn's words speak of (telling_kinds.h),
+// phrases that tell of the field, words of the question, whose turn it is, whether a name, a number or a date stands
+// there, the question that it answers, and what it is not: a question, a wish, somebody else's.
 #pragma once
 #include <functional>
 #include <string>
@@ -13,7 +14,9 @@ namespace quern::memory {
 
 struct FactStatement {
   uint32_t row;
-  double score;
+  double score;        // how likely it states the fact, 0 to 1
+  bool ended = false;  // tells that it was over
+  bool later = false;  // has what the question names as having come after
 };
 
 // Of these rows, ascending; text(row) is a turn's.

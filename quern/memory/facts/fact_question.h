@@ -20,6 +20,7 @@ struct FactQuestion {
   std::vector<std::string> words;      // lower case, what else it names: "choir", "colour", "Skoda"
   std::optional<int32_t> speaker;      // whose
   std::string relative;                // "sister": of the speaker; empty: the speaker's own
+  std::vector<std::string> later;      // what came after it: "Skoda" of "before the Skoda"
   bool counts = false, dates = false;  // "how many", "when is"
 };
 
