@@ -13,14 +13,14 @@ namespace quern::memory {
 namespace {
 
 constexpr size_t kCandidates = 200;
-constexpr double kOtherWord = 0.55;   // of what the event's own word counts
-constexpr double kMinCovered = 0.3;   // of the event's words, by weight
-constexpr double kAsGood = 0.85;      // of the best score: the earliest of these is taken
-constexpr double kLight = 0.35;       // of a verb that tells little ("got", "came")
-constexpr size_t kAllRead = 1200;     // turns: of more, those that the index finds
-constexpr double kOfKind = 0.75;      // of the probability of the event's kind, beside the words of the event
-constexpr double kLeastOfKind = 0.3;  // of that probability
-constexpr double kNeighbor = 0.35;    // of the words that the turn before has
+constexpr double kOtherWord = 0.55;  // of what the event's own word counts
+constexpr double kMinCovered = 0.3;  // of the event's words, by weight
+constexpr double kAsGood = 0.85;     // of the best score: the earliest of these is taken
+constexpr double kLight = 0.35;      // of a verb that tells little ("got", "came")
+constexpr size_t kAllRead = 1200;    // turns: of more, those that the index finds
+constexpr double kOfKind = 0.75;     // of the probability of the event's kind, beside the words of the event
+constexpr double kMinOfKind = 0.3;   // of that probability
+constexpr double kNeighbor = 0.35;   // of the words that the turn before has
 
 using Words = std::span<const std::string_view>;
 constexpr std::string_view kLightVerbs[] = {
@@ -187,7 +187,7 @@ class EventFinder {
     const std::string text = s_.text(row), lower = lowered(text);
     double score = covered(text);
     const double kind = lower.ends_with('?') ? 0 : of_kind(text);
-    if (kind >= kLeastOfKind) score = std::min(1.0, score * (1 - kOfKind / 2) + kOfKind * kind);
+    if (kind >= kMinOfKind) score = std::min(1.0, score * (1 - kOfKind / 2) + kOfKind * kind);
     if (score == 0) return 0;
     if (row > 0 && s_.table.session[row - 1] == s_.table.session[row])
       score = std::max(score, score + kNeighbor * (std::max(covered(s_.text(row - 1)), score) - score));

@@ -118,7 +118,7 @@ constexpr double kSurelyAsked = 1.0;   // a logit
 constexpr double kAnswers = 0.7;       // of the evidence that the question before has
 constexpr double kRecent = 1.2;        // above 1: rather a doubtful newer turn than a sure older one
 constexpr double kHasEnded = 1.2;      // a logit
-constexpr double kLeast = 0.12;        // probability of what is shown
+constexpr double kMinOdds = 0.12;      // probability of what is shown
 constexpr double kSure = 0.2;          // of what answers
 
 std::string lowered(std::string_view s) {
@@ -307,7 +307,8 @@ std::vector<FactStatement> find_statements(const FactQuestion& question, const T
   std::vector<FactStatement> out;
   double best = 0;
   for (const uint32_t r : rows)
-    if (const FactStatement s = finder.judge(r); s.score >= kLeast) out.push_back(s), best = std::max(best, s.score);
+    if (const FactStatement s = finder.judge(r); s.score >= kMinOdds)
+      out.push_back(s), best = std::max(best, s.score);
   if (best < kSure) out.clear();
   return out;
 }

@@ -52,6 +52,16 @@ bool begins(std::string_view q, std::initializer_list<W> openings) {
   return std::any_of(openings.begin(), openings.end(), [&](W o) { return q.starts_with(o); });
 }
 
+bool in_the_present(const std::string& q) {
+  return begins(q, {"where do ", "where does ", "where am ",  "where is ",  "where's ",   "who do ",
+                    "who does ", "who is ",     "who's ",     "what's ",    "what is ",   "what am ",
+                    "which ",    "what do ",    "what does ", "how many ",  "when is ",   "when's ",
+                    "when do ",  "when does ",  "what day ",  "what time ", "what date ", "in which ",
+                    "do i ",     "am i ",       "what pet",   "do we ",     "what are "}) ||
+         (q.starts_with("what ") &&
+          (has_phrase(q, "do") || has_phrase(q, "does") || has_phrase(q, "am") || has_phrase(q, "is")));
+}
+
 }  // namespace
 
 std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid time,
@@ -77,13 +87,7 @@ std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid ti
     if (has_phrase(q, r) || has_phrase(q, std::string(r) + "s")) out.relative = r;
   if (!out.speaker && out.relative.empty()) return std::nullopt;
   if (has_any_phrase(q, kOfTalk)) return std::nullopt;
-  const bool present = begins(q, {"where do ", "where does ", "where am ",  "where is ",  "where's ",   "who do ",
-                                  "who does ", "who is ",     "who's ",     "what's ",    "what is ",   "what am ",
-                                  "which ",    "what do ",    "what does ", "how many ",  "when is ",   "when's ",
-                                  "when do ",  "when does ",  "what day ",  "what time ", "what date ", "in which ",
-                                  "do i ",     "am i ",       "what pet",   "do we ",     "what are "}) ||
-                       (q.starts_with("what ") &&
-                        (has_phrase(q, "do") || has_phrase(q, "does") || has_phrase(q, "am") || has_phrase(q, "is")));
+  const bool present = in_the_present(q);
   const bool commutes = q.find("get to work") != q.npos || q.find("office") != q.npos || q.find("commut") != q.npos;
   const bool way = begins(q, {"how do ", "how does ", "how am ", "how is "}) && commutes;
   const bool past = has_phrase(q, "was") || has_phrase(q, "were") || has_phrase(q, "did") || has_phrase(q, "had") ||

@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "quern/base/embedded_file.h"
 #include "quern/base/error.h"
 #include "quern/encoders/words/shipped_words.h"
-
-QUERN_EMBED_FILE(quern_fact_kinds, QUERN_FACT_KINDS)
-QUERN_EMBED_FILE(quern_event_kinds, QUERN_EVENT_KINDS)
 
 namespace quern::memory {
 namespace {
@@ -148,16 +144,6 @@ TellingKinds TellingKinds::parse(std::string_view text, const std::string& name)
     fail("{}: the table of kinds has {} numbers of vectors instead of {}", name, out.vector_.size(),
          out.width_ * out.names_.size());
   return out;
-}
-
-const TellingKinds& TellingKinds::of_facts() {
-  static const TellingKinds kinds = parse(QUERN_EMBEDDED(quern_fact_kinds), "the shipped table of kinds of facts");
-  return kinds;
-}
-
-const TellingKinds& TellingKinds::of_events() {
-  static const TellingKinds kinds = parse(QUERN_EMBEDDED(quern_event_kinds), "the shipped table of kinds of events");
-  return kinds;
 }
 
 int32_t TellingKinds::named(std::string_view lower) const {
