@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kAllRead = 2000;    // turns; of more, those that the index finds
 constexpr size_t kLookedAt = 500;    // of those
 constexpr size_t kEarlierNamed = 3;  // in the note
+constexpr double kShown = 0.25;      // probability of statements beside the one that answers
 
 // The end of what a question names as its time; now, where it names none.
 LocalSeconds end_of(const TimeQuery& time, LocalSeconds now) {
@@ -58,7 +59,7 @@ bool Memory::by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult
   };
   take(static_cast<size_t>(chosen));
   for (size_t i = all.size(); i-- > 0;) {
-    if (i == static_cast<size_t>(chosen)) continue;
+    if (i == static_cast<size_t>(chosen) || all[i].score < kShown) continue;
     take(i);
     if (i < static_cast<size_t>(chosen) && earlier.size() < kEarlierNamed)
       earlier.push_back(date_text(day_part(table_.local(all[i].row))));

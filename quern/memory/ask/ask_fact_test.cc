@@ -56,6 +56,7 @@ TEST_F(Facts, TheStatementThatHolds) {
   EXPECT_EQ(first("Who do I work for?"), 2);
   EXPECT_EQ(first("Where does Ben's sister live?"), 1);
   EXPECT_EQ(first("Where was I living before 2022?"), 0);
+  EXPECT_EQ(first("When is choir?"), 9);
 }
 
 TEST_F(Facts, TheHistoryFollowsAndTheDateIsNamed) {
@@ -108,7 +109,8 @@ TEST(FactQuestion, KnowsWhatIsNone) {
     EXPECT_FALSE(is(none, TimeSaid::yes)) << none;
   for (const char* one :
        {"Where does Ben live?", "What's my email address?", "How many cats does Ada have?", "When is Ben's wedding?",
-        "How do I get to work?", "Which gym am I a member of?", "What car do I drive these days?"})
+        "How do I get to work?", "Which gym am I a member of?", "What car do I drive these days?",
+        "When is the handover?", "When are we seeing the notary?"})
     EXPECT_TRUE(is(one)) << one;
   for (const char* one : {"How did Ada get to work in May?", "Which phone did I use in May?",
                           "In March, when was Ada's check-up supposed to be?"})

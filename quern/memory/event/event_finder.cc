@@ -177,9 +177,9 @@ class EventFinder {
   }
 
   // That it reports an event of this kind.
-  double of_kind(const std::string& text) {
+  double of_kind(const std::string& text) const {
     if (kind_ < 0) return 0;
-    const double z = kinds_.scores(text, reader_)[static_cast<size_t>(kind_)];
+    const double z = kinds_.scores(text)[static_cast<size_t>(kind_)];
     return 1 / (1 + std::exp(-z));
   }
 
@@ -207,7 +207,6 @@ class EventFinder {
   std::string query_;
   double total_ = 0;
   const TellingKinds& kinds_ = TellingKinds::of_events();
-  encoders::WordEncoder::Reader reader_;
   int32_t kind_ = -1;
 };
 

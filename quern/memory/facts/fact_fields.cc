@@ -71,11 +71,11 @@ constexpr W kDietTold[] = {"vegan",  "vegetarian", "veggie", "pescatarian", "fis
                            "gluten", "dairy",      "keto",   "plant-based", "eating"};
 constexpr W kAllergyAsked[] = {"allergic", "allergy", "avoiding", "avoid", "intolerant"};
 constexpr W kAllergyTold[] = {"allergic", "allergy", "intolerant", "gluten", "nuts", "avoid", "reaction"};
-constexpr W kPartnerAsked[] = {
-    "boyfriend",      "girlfriend",   "partner",           "husband",    "wife",         "dating",
-    "going out with", "seeing",       "married to",        "fiance",     "was i with",   "am i with",
-    "together with",  "relationship", "in love with",      "engaged to", "girlfriend's", "married",
-    "single",         "love life",    "significant other", "with before"};
+constexpr W kPartnerAsked[] = {"boyfriend",     "girlfriend",     "partner",      "husband",           "wife",
+                               "dating",        "going out with", "seeing",       "married to",        "fiance",
+                               "fiancé",        "fiancée",        "fiancee",      "was i with",        "am i with",
+                               "together with", "relationship",   "in love with", "engaged to",        "girlfriend's",
+                               "married",       "single",         "love life",    "significant other", "with before"};
 constexpr W kPartnerTold[] = {"boyfriend",   "girlfriend", "partner",     "dating", "seeing",   "going out",
                               "engaged",     "married",    "together",    "split",  "broke up", "single",
                               "met someone", "kissed",     "anniversary", "and i"};
@@ -137,6 +137,7 @@ constexpr FactField kFields[] = {
 std::span<const FactField> fact_fields() { return kFields; }
 const FactField& count_field() { return kCount; }
 const FactField& appointment_field() { return kAppointment; }
+const FactField& commute_field() { return kFields[0]; }
 
 bool has_phrase(std::string_view lower, std::string_view phrase) {
   const auto letter = [&](size_t i) {

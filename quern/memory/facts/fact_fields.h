@@ -20,6 +20,7 @@ struct FactField {
 std::span<const FactField> fact_fields();
 const FactField& count_field();        // "how many …"
 const FactField& appointment_field();  // "when is …"
+const FactField& commute_field();
 
 // Phrases of whole words in a text of lower case.
 bool has_phrase(std::string_view lower, std::string_view phrase);

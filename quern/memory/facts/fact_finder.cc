@@ -109,16 +109,17 @@ constexpr W kDays[] = {"monday",   "tuesday",   "wednesday",  "thursday",  "frid
 constexpr W kNumbers[] = {"one",    "two",    "three", "four",  "five",   "six",   "seven",  "eight", "nine", "ten",
                           "eleven", "twelve", "none",  "first", "second", "third", "fourth", "fifth", "dozen"};
 // Weights of the evidence, in logits.
-constexpr double kBase = -1.5, kOfKind = 0.75, kStated = 0.5, kTold = 0.9, kShared = 1.6, kValue = 0.6, kStrict = 2.0,
+constexpr double kBase = -0.9, kOfKind = 0.75, kStated = 1.2, kTold = 0.9, kShared = 1.6, kValue = 0.6, kStrict = 2.0,
                  kHasChanged = 0.5, kElliptic = 1.2, kOffKind = 0.8;
 constexpr double kOfAnother = -1.6, kAsks = -2.0, kNoFact = -2.2, kWish = -2.0, kNotOwn = -4.5, kUnnamed = -1.2,
                  kNamed = 1.0;
+constexpr double kOfItsKind = 3.0;     // a turn is no surer a statement than it is of the kind, and this
 constexpr size_t kShortQuestion = 40;  // bytes: "favourite film, go"
 constexpr double kSurelyAsked = 1.0;   // a logit
 constexpr double kAnswers = 0.7;       // of the evidence that the question before has
-constexpr double kRecent = 1.2;        // above 1: rather a doubtful newer turn than a sure older one
+constexpr double kRecent = 0.9;        // below 1: rather a sure older turn than a doubtful newer one
 constexpr double kHasEnded = 1.2;      // a logit
-constexpr double kMinOdds = 0.12;      // probability of what is shown
+constexpr double kMinOdds = 0.02;      // probability of what is considered
 constexpr double kSure = 0.2;          // of what answers
 
 std::string lowered(std::string_view s) {
@@ -201,14 +202,14 @@ class StatementFinder {
     if ((strict_ || q_.counts || q_.dates) && !value) return out;
     const bool told = q_.field && has_any_phrase(lower, q_.field->told);
     const bool changed = has_any_phrase(lower, kChanged);
-    const TellingKinds::Scores scores = kinds_.scores(text, reader_);
+    const TellingKinds::Scores scores = kinds_.scores(text);
     double kind = kind_ < 0 ? 0 : scores[static_cast<size_t>(kind_)];
     double about = share;
     if (row > 0 && t_.session[row - 1] == t_.session[row] && t_.speaker[row - 1] != t_.speaker[row]) {
       const std::string before = text_(row - 1);
       const std::string asked = lowered(before);
       const double named = words_there(asked, stems_);
-      const double of_kind = kind_ < 0 ? 0 : kinds_.scores(before, reader_)[static_cast<size_t>(kind_)];
+      const double of_kind = kind_ < 0 ? 0 : kinds_.scores(before)[static_cast<size_t>(kind_)];
       const bool asks = before.find('?') != before.npos || (named > 0 && before.size() < kShortQuestion);
       const bool to_them = of_kind >= kSurelyAsked || named > 0;
       if (asks && to_them && !has_phrase(asked, "my") && lower.find('?') == lower.npos) {
@@ -217,7 +218,8 @@ class StatementFinder {
       }
     }
     kind = std::clamp(kind, -4.0, 4.0);
-    const double statement = std::clamp(double{scores[static_cast<size_t>(kinds_.output("statement"))]}, -3.0, 3.0);
+    double statement = std::clamp(double{scores[static_cast<size_t>(kinds_.output("statement"))]}, -3.0, 3.0);
+    if (kind_ >= 0) statement = std::min(statement, kind + kOfItsKind);
     const bool needs_words = q_.field && q_.field->words_matter;
     double z = kBase + (of_relative ? 0 : kStated * statement) + (told ? kTold : 0) + (changed ? kHasChanged : 0) +
                kShared * about * (needs_words || !q_.field ? 1.5 : 1);
@@ -273,7 +275,6 @@ class StatementFinder {
   const TurnTable& t_;
   const std::function<std::string(uint32_t)>& text_;
   const TellingKinds& kinds_;
-  encoders::WordEncoder::Reader reader_;
   int32_t kind_ = -1;
   bool strict_ = false;
   std::set<std::string> stems_, later_;

@@ -24,8 +24,8 @@ constexpr W kStates[] = {"live",       "living",         "lived",      "work for
 // With a verb of being or having: "which phone did I use", and not "what did I do at the gym".
 constexpr W kStateNouns[] = {"pet",   "pets", "car",  "diet", "company",     "employer",  "laptop",
                              "phone", "gym",  "club", "role", "appointment", "boyfriend", "girlfriend"};
-constexpr W kStateVerbs[] = {"had",      "have",    "use",    "using", "own",
-                             "was with", "with in", "belong", "go to", "was my"};
+constexpr W kStateVerbs[] = {"had",     "have",   "use",   "using",  "own",  "was with",
+                             "with in", "belong", "go to", "was my", "i on", "we on"};
 constexpr W kBefore[] = {"before", "previous", "previously", "old", "used to", "former", "formerly", "last one"};
 constexpr W kFirst[] = {"at first", "originally", "first", "in the beginning", "to begin with", "very first"};
 constexpr W kRelatives[] = {"sister",  "brother", "mum",  "mom",   "mother",   "dad",      "father",  "grandad",
@@ -53,11 +53,11 @@ bool begins(std::string_view q, std::initializer_list<W> openings) {
 }
 
 bool in_the_present(const std::string& q) {
-  return begins(q, {"where do ", "where does ", "where am ",  "where is ",  "where's ",   "who do ",
-                    "who does ", "who is ",     "who's ",     "what's ",    "what is ",   "what am ",
-                    "which ",    "what do ",    "what does ", "how many ",  "when is ",   "when's ",
-                    "when do ",  "when does ",  "what day ",  "what time ", "what date ", "in which ",
-                    "do i ",     "am i ",       "what pet",   "do we ",     "what are "}) ||
+  return begins(q, {"where do ", "where does ", "where am ",  "where is ", "where's ",   "who do ",
+                    "who does ", "who is ",     "who's ",     "what's ",   "what is ",   "what am ",
+                    "which ",    "what do ",    "what does ", "how many ", "when is ",   "when's ",
+                    "when do ",  "when does ",  "when are ",  "what day ", "what time ", "what date ",
+                    "in which ", "do i ",       "am i ",      "what pet",  "do we ",     "what are "}) ||
          (q.starts_with("what ") &&
           (has_phrase(q, "do") || has_phrase(q, "does") || has_phrase(q, "am") || has_phrase(q, "is")));
 }
@@ -85,10 +85,15 @@ std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid ti
   }
   for (const W r : kRelatives)
     if (has_phrase(q, r) || has_phrase(q, std::string(r) + "s")) out.relative = r;
-  if (!out.speaker && out.relative.empty()) return std::nullopt;
+  out.dates = begins(q, {"when is ", "when's ", "when do ", "when does ", "when are ", "what day ", "what time ",
+                         "what date "}) ||
+              q.find("what date") != q.npos || q.find("what time") != q.npos || q.find("what day") != q.npos;
+  const bool ours = has_phrase(q, "we") || has_phrase(q, "our");
+  if (out.dates && ours) out.speaker.reset();  // either may have told of it
+  if (!out.speaker && out.relative.empty() && !out.dates) return std::nullopt;
   if (has_any_phrase(q, kOfTalk)) return std::nullopt;
   const bool present = in_the_present(q);
-  const bool commutes = q.find("get to work") != q.npos || q.find("office") != q.npos || q.find("commut") != q.npos;
+  const bool commutes = has_any_phrase(q, commute_field().asked) || has_phrase(q, "office");
   const bool way = begins(q, {"how do ", "how does ", "how am ", "how is "}) && commutes;
   const bool past = has_phrase(q, "was") || has_phrase(q, "were") || has_phrase(q, "did") || has_phrase(q, "had") ||
                     has_phrase(q, "used to");
@@ -115,8 +120,6 @@ std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid ti
     return std::nullopt;
   if ((has_phrase(q, "called") || has_phrase(q, "name")) && !of_now && out.time == FactTime::now) return std::nullopt;
   out.counts = q.find("how many") != q.npos;
-  out.dates = begins(q, {"when is ", "when's ", "when do ", "when does ", "what day ", "what time ", "what date "}) ||
-              q.find("what date") != q.npos || q.find("what time") != q.npos || q.find("what day") != q.npos;
   const bool planned = q.starts_with("when was ") || (q.starts_with("when were ") && out.time != FactTime::now);
   if (planned) out.dates = true;
   if (out.counts) out.field = &count_field();

@@ -4,13 +4,15 @@
 #include <charconv>
 
 #include "quern/base/error.h"
-#include "quern/encoders/words/shipped_words.h"
 
 namespace quern::memory {
 namespace {
 
-constexpr std::string_view kHead = "quern-telling-kinds-1";
+constexpr std::string_view kHead = "quern-telling-kinds-2";
 constexpr float kPair = 0.7f;  // the value of a pair of words
+constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";  // of outputs
+constexpr uint32_t kMaxRows = 1 << 20;                                                         // to make room for
+static_assert(kLetters.size() >= TellingKinds::kMaxOutputs);
 
 bool alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -124,25 +126,26 @@ TellingKinds TellingKinds::parse(std::string_view text, const std::string& name)
       line.remove_prefix(std::min(end + 1, line.size()));
     }
   std::string_view sizes = lines.next();
-  out.scale_ = lines.number<float>(sizes), out.vector_scale_ = lines.number<float>(sizes);
-  out.width_ = lines.number<uint32_t>(sizes);
+  out.scale_ = lines.number<float>(sizes);
   const auto rows = lines.number<uint32_t>(sizes);
   std::string_view bias = lines.next();
   for (size_t c = 0; c < out.names_.size(); ++c) out.bias_.push_back(lines.number<float>(bias));
-  for (size_t i = 0; i < out.width_; ++i)
-    for (std::string_view line = lines.next(); !line.empty();)
-      out.vector_.push_back(out.scale_ * static_cast<float>(lines.number<int>(line)));
+  out.row_of_.reserve(std::min(rows, kMaxRows));
   for (uint32_t i = 0; i < rows; ++i) {
     std::string_view line = lines.next();
     const size_t tab = line.find('\t');
     if (tab == line.npos) fail("{}: a row of the table of kinds has no word", name);
     out.row_of_.emplace(line.substr(0, tab), i);
     line.remove_prefix(tab + 1);
-    for (size_t c = 0; c < out.names_.size(); ++c) out.rows_.push_back(static_cast<int8_t>(lines.number<int>(line)));
+    out.begins_.push_back(static_cast<uint32_t>(out.weights_.size()));
+    while (!line.empty()) {
+      const size_t output = kLetters.find(line[0]);
+      if (output >= out.names_.size()) fail("{}: a row of the table of kinds names no output", name);
+      line.remove_prefix(1);
+      out.weights_.push_back({static_cast<uint8_t>(output), lines.number<int8_t>(line)});
+    }
   }
-  if (out.vector_.size() != out.width_ * out.names_.size())
-    fail("{}: the table of kinds has {} numbers of vectors instead of {}", name, out.vector_.size(),
-         out.width_ * out.names_.size());
+  out.begins_.push_back(static_cast<uint32_t>(out.weights_.size()));
   return out;
 }
 
@@ -166,18 +169,13 @@ int32_t TellingKinds::output(std::string_view name) const {
   return at == names_.end() ? -1 : static_cast<int32_t>(at - names_.begin());
 }
 
-TellingKinds::Scores TellingKinds::scores(std::string_view text, encoders::WordEncoder::Reader& reader) const {
+TellingKinds::Scores TellingKinds::scores(std::string_view text) const {
   Scores out{};
-  const size_t n = names_.size();
+  std::copy(bias_.begin(), bias_.end(), out.begin());
   for (const auto& [feature, value] : features(text))
     if (const auto at = row_of_.find(feature); at != row_of_.end())
-      for (size_t c = 0; c < n; ++c) out[c] += value * scale_ * static_cast<float>(rows_[at->second * n + c]);
-  std::vector<float> vector(width_);
-  const encoders::WordEncoder& encoder = encoders::shipped_words();
-  if (static_cast<size_t>(encoder.width()) == width_ && encoder.embed(text, reader, vector) > 0)
-    for (size_t i = 0; i < width_; ++i)
-      for (size_t c = 0; c < n; ++c) out[c] += vector_scale_ * vector[i] * vector_[i * n + c];
-  for (size_t c = 0; c < n; ++c) out[c] += bias_[c];
+      for (uint32_t i = begins_[at->second]; i < begins_[at->second + 1]; ++i)
+        out[weights_[i].output] += value * scale_ * static_cast<float>(weights_[i].value);
   return out;
 }
 

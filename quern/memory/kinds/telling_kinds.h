@@ -1,5 +1,5 @@
-// What a turn speaks of, among kinds of facts that change or among kinds of events: a linear model over its words, pairs of
-// words and its vector by the shipped encoder, trained on tellings (tools/memory/telling_kinds.py). Scores are logits.
+// What a turn speaks of, among kinds of facts that change or among kinds of events: a linear model over its words and pairs
+// of words, trained on tellings (tools/memory/telling_kinds.py). Scores are logits.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -7,8 +7,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include "quern/encoders/words/word_encoder.h"
 
 namespace quern::memory {
 
@@ -20,8 +18,7 @@ class TellingKinds {
 
   static constexpr size_t kMaxOutputs = 48;
   using Scores = std::array<float, kMaxOutputs>;
-  // One for every name; `reader` is the encoder's, of one thread.
-  Scores scores(std::string_view text, encoders::WordEncoder::Reader& reader) const;
+  Scores scores(std::string_view text) const;  // one for every name
 
   const std::vector<std::string>& names() const { return names_; }
   int32_t output(std::string_view name) const;  // −1 for none
@@ -32,13 +29,17 @@ class TellingKinds {
   static std::vector<std::pair<std::string, float>> features(std::string_view text);
 
  private:
+  struct Weight {
+    uint8_t output;
+    int8_t value;  // times scale_
+  };
   std::vector<std::string> names_;
-  std::vector<float> bias_, vector_;  // vector_: [width, names]
-  float scale_ = 0, vector_scale_ = 0;
-  size_t width_ = 0;
+  std::vector<float> bias_;
+  float scale_ = 0;
   std::vector<std::pair<std::string, int32_t>> phrases_;  // that name an output
-  std::unordered_map<std::string, uint32_t> row_of_;
-  std::vector<int8_t> rows_;  // [features, names]
+  std::unordered_map<std::string, uint32_t> row_of_;  // of a feature; its weights: begins_[row] to begins_[row + 1]
+  std::vector<uint32_t> begins_;
+  std::vector<Weight> weights_;
 };
 
 }  // namespace quern::memory

@@ -9,8 +9,7 @@ namespace quern::memory {
 namespace {
 
 std::string best(const TellingKinds& kinds, const char* text) {
-  encoders::WordEncoder::Reader reader;
-  const TellingKinds::Scores scores = kinds.scores(text, reader);
+  const TellingKinds::Scores scores = kinds.scores(text);
   size_t at = 0;
   for (size_t c = 0; c < kinds.names().size(); ++c)
     if (kinds.names()[c] != "statement" && kinds.names()[c] != "ended" && scores[c] > scores[at]) at = c;
@@ -43,12 +42,14 @@ TEST(TellingKinds, Features) {
 
 TEST(TellingKinds, RefuseDamagedTables) {
   EXPECT_THROW(TellingKinds::parse("words\n", "t"), Error);
-  EXPECT_THROW(TellingKinds::parse("quern-telling-kinds-1\nhome\n\n0.1 1 1 1\n0\n3\n", "t"), Error);  // cut short
-  EXPECT_THROW(TellingKinds::parse("quern-telling-kinds-1\nhome\n\n0.1 1 1 1\n0\n3\nbox 3\n", "t"), Error);
+  EXPECT_THROW(TellingKinds::parse("quern-telling-kinds-2\nhome\n\n0.1 1\n0\n", "t"), Error);           // cut short
+  EXPECT_THROW(TellingKinds::parse("quern-telling-kinds-2\nhome\n\n0.1 1\n0\nbox A3\n", "t"), Error);   // no tab
+  EXPECT_THROW(TellingKinds::parse("quern-telling-kinds-2\nhome\n\n0.1 1\n0\nbox\tB3\n", "t"), Error);  // one output
+  EXPECT_THROW(TellingKinds::parse("quern-telling-kinds-2\nhome\n\n0.1 1\n0\nbox\tA300\n", "t"), Error);  // no byte
   const TellingKinds whole =
-      TellingKinds::parse("quern-telling-kinds-1\nhome\nmove\n0.5 1 1 1\n0.25\n3\nbox\t4\n", "t");
-  encoders::WordEncoder::Reader reader;
-  EXPECT_FLOAT_EQ(whole.scores("box", reader)[0], 2.25f);  // the encoder's width is another one
+      TellingKinds::parse("quern-telling-kinds-2\nhome job\nmove\n\n0.5 1\n0.25 0\nbox\tA4B-2\n", "t");
+  EXPECT_FLOAT_EQ(whole.scores("box")[0], 2.25f);
+  EXPECT_FLOAT_EQ(whole.scores("box")[1], -1);
   EXPECT_EQ(whole.named("the move"), 0);
 }
 
