@@ -90,7 +90,7 @@ std::optional<FollowUp> FollowUpReader::widened(size_t i) {
     TimeRange& r = f.query.constraints[0].ranges[0];
     r = part < 0 ? TimeRange{r.lo, lo * kDaySeconds - 1} : TimeRange{(hi + int64_t{1}) * kDaySeconds, r.hi};
     if (r.lo > r.hi) f.query.constraints[0].nothing = true;
-    if (rest) f.query.notes.push_back("the rest is taken as the days behind those of the question before");
+    if (rest) f.query.notes.push_back("the rest is taken as the days after those of the question before");
   } else if (before > 0 &&
              any_of(before - 1, {"days", "weekends", "mornings", "evenings", "parts", "part", "half"})) {
     f.query.notes.push_back(fmt::format("of that {} all of it is taken", w_.spelling(at)));

@@ -247,6 +247,8 @@ std::optional<FollowUp> FollowUpReader::step_of_one(size_t i) {
   if (any_of(j, {"before", "after"}) && any_of(j + 1, {"that", "it", "this"})) {
     const size_t end = pointer(j + 1);
     if (!clause_end(end) || carried_.empty()) return std::nullopt;
+    for (const TimeConstraint& c : own_.constraints)  // "and before that, in December?"
+      if (c.axis == Axis::date && c.join != TimeJoin::except && !read_by_itself(i)) return std::nullopt;
     took(i, end);
     return around(side(j), said(end - 1, "one") ? Noun::one : Noun::session);
   }

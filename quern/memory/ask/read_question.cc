@@ -29,7 +29,8 @@ struct Carried {
   Topic topic;
   std::optional<int32_t> speaker;
   int64_t turn = -1;
-  int64_t thing_turn = -1;  // that said the topic and the speaker, with or without a time
+  std::vector<std::string> unread;  // what was not understood of the questions that said the time
+  int64_t thing_turn = -1;          // that said the topic and the speaker, with or without a time
 };
 
 class QuestionReader {
@@ -64,11 +65,17 @@ class QuestionReader {
     out.speaker = speaker_meant(q.text, f_.speakers, f_.asker);
     for (TimeConstraint& c : events.constraints) q.own.constraints.push_back(std::move(c));
     for (std::string& n : denied_times(q.text, q.words, q.own)) out.notes.push_back(std::move(n));
+    const std::vector<LinkWord> links = link_words(question, plain.language);
+    q.person = link_of(links, LinkKind::person) != nullptr;
     ReadingUse use = go_on(q, before, out);
+    if (use.took_time && !before.unread.empty())
+      out.notes.push_back(fmt::format("not understood in a question before: '{}'", fmt::join(before.unread, "', '")));
     if (out.time.empty() && out.topic.words.empty() && points_at_a_thing(q.text)) thing_before(context, out);
     use.speaker_left_out = take_out_speaker(q, out);
-    for (std::string& n : unused_words(link_words(question, plain.language), out.time, use))
-      out.notes.push_back(std::move(n));
+    if (!use.took_time && !out.time.empty() &&
+        std::ranges::all_of(out.time.constraints, [](const TimeConstraint& c) { return c.join == TimeJoin::except; }))
+      out.notes.push_back("only what is left out is named: all other turns are meant");
+    for (std::string& n : unused_words(links, out.time, use)) out.notes.push_back(std::move(n));
     if (!out.time.unread.empty())
       out.notes.push_back(fmt::format("not understood as a time: '{}'", fmt::join(out.time.unread, "', '")));
     return out;
@@ -79,7 +86,7 @@ class QuestionReader {
     std::string text;  // in plain English
     TimeWords words = {};
     TimeQuery own = {};
-    bool by_event = false;
+    bool by_event = false, person = false;  // person: "she", "hat er"
   };
 
   // What the reading takes over from the questions before it.
@@ -110,24 +117,38 @@ class QuestionReader {
       out.time.unread.insert(out.time.unread.end(), q.own.faint.begin(), q.own.faint.end());
     } else if (brief && !q.by_event) {
       if (const auto part = part_of_another_time(q.words, q.own, before.time, f_.table, f_.clock))
-        out.notes.push_back(fmt::format("'{}' is no part of the time of the question before: read by itself",
+        out.notes.push_back(fmt::format("'{}' is no part of the time of the question before: read on its own",
                                         q.text.substr(part->begin, part->end - part->begin)));
     }
     const bool own_only = !use.took_time && brief && verbless(q.words) && before.thing_turn >= 0 && use.names_time;
     if (brief && ((out.context_turn >= 0 && before.turn >= 0) || own_only)) {
       const bool topic = out.topic.words.empty() && !before.topic.words.empty();
-      const bool speaker = !out.speaker && before.speaker && !speaks_of_all(q.text);
+      const bool speaker = !out.speaker && before.speaker && (q.person || !speaks_of_all(q.text));
       if (topic) out.topic.words = before.topic.words;
       if (speaker) out.speaker = before.speaker;
       use.took_thing = topic || speaker;
       if (own_only && use.took_thing) out.context_turn = before.thing_turn;
     }
     if (own_only && use.history) use.took_thing = true;  // it had nothing else to take
+    if (q.person && !out.speaker && before.speaker && !names_speakers(q.text)) {
+      out.speaker = before.speaker, use.took_thing = true;
+      if (out.context_turn < 0) out.context_turn = before.thing_turn;
+    }
+    use.named_speaker = out.speaker || names_speakers(q.text);
     for (TimeConstraint& c : out.time.constraints)
       if (out.context_turn >= 0) c.begin = c.end = 0;
     use.repeats = use.took_time && same_times(out.time, before.time.query) && out.speaker == before.speaker &&
                   out.topic.words == before.topic.words;
     return use;
+  }
+
+  bool names_speakers(const std::string& text) const {
+    bool found = false;
+    recall::for_each_word(text, [&](size_t b, size_t e) {
+      found |= std::find(people_.begin(), people_.end(), lowered(std::string_view(text).substr(b, e - b))) !=
+               people_.end();
+    });
+    return found;
   }
 
   static bool same_times(const TimeQuery& a, const TimeQuery& b) {
@@ -197,7 +218,12 @@ class QuestionReader {
       const bool by_event = !events.constraints.empty();
       for (TimeConstraint& c : events.constraints) own.constraints.push_back(std::move(c));
       auto next = by_event ? std::nullopt : follow_up(words, own, out.time, f_.table, f_.clock);
-      if (next && next->replaces) own = std::move(next->query);
+      std::vector<std::string> unread =
+          next && next->replaces ? timely_words_left(text, words, next->used) : own.unread;
+      if (next && next->replaces) {
+        unread.insert(unread.begin(), out.unread.begin(), out.unread.end());
+        own = std::move(next->query);
+      }
       const auto who = speaker_meant(text, f_.speakers, f_.asker);
       if (own.empty()) {
         const bool asks =
@@ -211,6 +237,7 @@ class QuestionReader {
       if (who || !elliptic(words)) out.speaker = who;
       out.time.session_named = names_a_session(words) || (out.time.session_named && next && next->replaces);
       out.time.year_named = names_a_year(words) || (out.time.year_named && next && next->replaces);
+      out.unread = std::move(unread);
       own.notes.clear(), own.unread.clear(), own.faint.clear();
       out.time.query = std::move(own);
       out.turn = static_cast<int64_t>(i);

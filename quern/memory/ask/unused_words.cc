@@ -5,12 +5,13 @@
 #include "quern/base/error.h"
 
 namespace quern::memory {
-namespace {
 
 const LinkWord* link_of(const std::vector<LinkWord>& links, LinkKind kind) {
   const auto at = std::find_if(links.begin(), links.end(), [&](const LinkWord& l) { return l.kind == kind; });
   return at == links.end() ? nullptr : &*at;
 }
+
+namespace {
 
 size_t times_named(const TimeQuery& time) {
   size_t n = 0;
@@ -31,15 +32,15 @@ void unused_reference(const std::vector<LinkWord>& links, const ReadingUse& use,
           fmt::format("'{}' refers to an earlier question, and none with a time came before", refers->words));
     else if (opener && !use.took_thing)
       out.push_back(
-          fmt::format("'{}' goes on from an earlier question, and none came before: read by itself", opener->words));
+          fmt::format("'{}' continues an earlier question, and none came before: read on its own", opener->words));
     return;
   }
-  if (!use.took_time && refers && use.names_time && !use.stepped)
+  if (!use.took_time && refers)
     out.push_back(fmt::format("'{}' was not taken from the question before", refers->words));
   else if (use.repeats && (opener || step) && !use.stepped)
     out.push_back("nothing changes the question before: its time is kept");
   else if (opener && !use.took_time && !use.took_thing && !use.complete)
-    out.push_back(fmt::format("'{}' goes on from an earlier question: read by itself", opener->words));
+    out.push_back(fmt::format("'{}' continues an earlier question: read on its own", opener->words));
 }
 
 }  // namespace
@@ -48,6 +49,8 @@ std::vector<std::string> unused_words(const std::vector<LinkWord>& links, const 
                                       const ReadingUse& use) {
   std::vector<std::string> out;
   unused_reference(links, use, out);
+  if (const LinkWord* l = link_of(links, LinkKind::person); l && !use.named_speaker)
+    out.push_back(fmt::format("'{}' names no one who was named before: the turns of all are meant", l->words));
   const auto except = [](const TimeConstraint& c) { return c.join == TimeJoin::except; };
   const bool told = std::any_of(time.unread.begin(), time.unread.end(),
                                 [](const std::string& words) { return speaks_of_exception(words); });

@@ -20,9 +20,11 @@ struct ReadingUse {
   bool complete = false;    // this question has a verb and a time of its own
   bool names_time = false;  // of its own
   bool speaker_left_out = false;
-  bool said_missing = false;  // a note says already that the question before is missing
+  bool named_speaker = false;  // it or the question before names one
+  bool said_missing = false;   // a note says already that the question before is missing
 };
 
+const LinkWord* link_of(const std::vector<LinkWord>& links, LinkKind kind);  // nullptr: none
 std::vector<std::string> unused_words(const std::vector<LinkWord>& links, const TimeQuery& time,
                                       const ReadingUse& use);
 // "isn't a Sunday", "not on Tuesday": a time that is denied, and of which the query takes the turns. `asked` is in English.

@@ -227,7 +227,7 @@ TEST_F(Wordings, CompleteQuestionsCarryNoNote) {
     if (rows(a) != rows(ask(w.means))) continue;
     ++asked;
     const bool new_note = std::any_of(a.notes.begin(), a.notes.end(), [](const std::string& n) {
-      for (const char* of : {"goes on from", "refers to an earlier", "was not taken from", "nothing changes",
+      for (const char* of : {"continues an earlier", "refers to an earlier", "was not taken from", "nothing changes",
                              "understood as an exception", "nothing is compared", "is not left out", "no part of"})
         if (n.find(of) != n.npos) return true;
       return false;

@@ -90,13 +90,19 @@ size_t TimeParser::exception_word(size_t i) const {
       if (const std::string_view w = w_.spelling(--back);
           w == "all" || w == "every" || w == "everything" || w == "anything" || w == "any" || w == "each")
         return i + 1;
+  // "the last five days but Tuesday"
+  const bool behind_time = is(i, Word::but) && !out_.constraints.empty() && i > 0 &&
+                           out_.constraints.back().end == t_[i - 1].end && t_[i].before == ' ';
+  const size_t day = is(i + 1, Word::the) ? i + 2 : i + 1;
+  if (behind_time && (weekday_here(day) || (day > i + 1 && is(day, Lex::ordinal)))) return i + 1;
   return 0;
 }
 
 // "in May, Sundays excluded": what takes away the phrase in front of it; behind it, else 0.
 size_t TimeParser::excepted_behind(size_t i) const {
-  static constexpr std::string_view kBehind[] = {"excluded", "excepted",     "omitted",     "left out",
-                                                 "aside",    "not included", "not counted", "skipped"};
+  static constexpr std::string_view kBehind[] = {"excluded",      "excepted",       "omitted",     "left out",
+                                                 "aside",         "not included",   "not counted", "skipped",
+                                                 "doesn't count", "does not count", "don't count"};
   for (const std::string_view words : kBehind)
     if (const size_t end = phrase(i, words)) return end;
   for (const std::string_view words : {"except", "but not"})  // "last week, Monday except"

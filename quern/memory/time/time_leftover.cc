@@ -134,6 +134,9 @@ void TimeParser::leftover(const std::vector<uint8_t>& used) {
   for (size_t i = 0; i < n_; ++i) {
     // "longer than Monday's": both are there; "rather than in May": that is said elsewhere
     if (said(i, "than") && (named > 1 || (i > 0 && said(i - 1, "rather")))) kinds[i] = Timely::no;
+    // "last week but in May": neither an exception nor anything else
+    if (is(i, Word::but) && used[i] != 1 && i > 0 && used[i - 1] == 1 && i + 1 < n_ && used[i + 1] == 1)
+      kinds[i] = Timely::yes;
     const bool days = is(i, Lex::unit) && t_[i].plural && kinds[i] != Timely::no;  // "on days other than Tuesday"
     if (days && std::any_of(out_.constraints.begin(), out_.constraints.end(), [&](const TimeConstraint& c) {
           return c.join == TimeJoin::except && i + 1 < n_ && c.begin == t_[i + 1].begin;

@@ -11,7 +11,7 @@ namespace {
 
 // Of one language, in lower case and without accents, parted by |. A * stands for one word.
 struct LinkLists {
-  std::string_view fillers, openers, pointers, steps, exceptions, comparisons;
+  std::string_view fillers, openers, pointers, steps, exceptions, comparisons, persons;
   std::string_view none;  // what only looks like one of them
 };
 
@@ -21,7 +21,8 @@ constexpr LinkLists kEnglish = {
     "same thing|same again|likewise|ditto",
     "that day|that week|that month|that year|that weekend|that evening|that morning|that afternoon|that night|that "
     "time|"
-    "that date|that period|that session|that chat|that conversation|that talk|that same *|the same day|the same "
+    "from there|back from|that date|that period|that session|that chat|that conversation|that talk|that same *|the "
+    "same day|the same "
     "week|the same "
     "month|the same evening|the same weekend|back then|and then|come up then|came up then|say then|said then|of "
     "them|those chats|"
@@ -41,7 +42,9 @@ constexpr LinkLists kEnglish = {
     "longer than|shorter than|more than in|more often than|less than in|more recently than|the longest|the "
     "shortest|longest|"
     "shortest|busiest|quietest",
-    "all but one of|nothing but"};
+    "and he|and she|and him|and her|did he|did she|has he|has she|he say|she say|he said|she said|he talk|she "
+    "talk|he mention|she mention|his last message|her last message|his messages|her messages",
+    "nothing but|all but one of"};
 
 constexpr LinkLists kGerman = {
     "ok|okay|also|na|nun|gut|ja|nein|hm|ah|ach|ach so|danke|super|moment",
@@ -61,6 +64,8 @@ constexpr LinkLists kGerman = {
     "aber nicht|jedoch nicht|beiseite|exklusive|auslassen|ausgelassen|minus",
     "langer als|kurzer als|ofter als|mehr als im|weniger als "
     "im|langste|langstes|langsten|langster|kurzeste|kurzestes|kurzesten",
+    "und er|und sie|und ihn|und ihm|und ihr|hat er|hat sie|sagte er|sagte sie|meinte er|meinte sie|erzahlte "
+    "er|erzahlte sie|schrieb er|schrieb sie|er gesagt|sie gesagt",
     "ohne dass|ohne zu|ausser dass"};
 
 constexpr LinkLists kFrench = {"ok|bon|bien|alors|non|oui|merci|euh|ah|hein|d'accord|super",
@@ -80,7 +85,9 @@ constexpr LinkLists kFrench = {"ok|bon|bien|alors|non|oui|merci|euh|ah|hein|d'ac
                                "de cote|omettant|excepter|enlevant|enleve|retirant|retire|otant",
                                "plus long que|plus longue que|plus courte que|plus court que|plus longue|plus "
                                "longues|plus courte|le plus long|le plus court",
-                               "sans doute|hors de|sans faute|plus tard que"};
+                               "et lui|et elle|a t il dit|a t elle dit|il a dit|elle a dit|disait il|disait "
+                               "elle|qu'il a dit|qu'elle a dit|et il|a t il parle|a t elle parle",
+                               "il y a|sans doute|hors de|sans faute|plus tard que"};
 
 constexpr LinkLists kSpanish = {
     "ok|vale|bueno|bien|no|si|gracias|ah|pues|eh|genial|oye",
@@ -97,23 +104,26 @@ constexpr LinkLists kSpanish = {
     "de|excluido|excluida|excluidos|excluyendo|pero no|"
     "descontando|omitiendo|saltando|saltandonos|a exclusion|exceptuado|exceptuada",
     "mas largo que|mas larga que|mas corta que|mas corto que|mas larga|mas largo|mas corta|mas corto",
+    "y ella|dijo ella|ella dijo|conto ella|hablo ella",
     "mas o menos|al menos|por lo menos|menos mal|menos de|menos que|menos cuarto|menos diez|menos cinco|menos "
     "veinte|menos "
     "veinticinco|sin embargo|sin duda|fuera de lugar|a lo menos"};
 
-constexpr LinkLists kChinese = {"好的|好|嗯|哦|谢谢|对|行",
-                                "那么|那|但是|但|可是|不过|还有|而|然后|同样|另外",
-                                "那天|那一天|那次|那一次|那周|那一周|那个星期|那个礼拜|那个周末|那个月|那年|那一年|"
-                                "那晚|那个晚上|那时|当时|那段|当天|当晚|同一天|"
-                                "同一周|同一个|其中",
-                                "那之前|那之后|在那之前|在那之后|这之前|这之后|再往前|再往后|再前|再后|再上|再下|"
-                                "再早|再晚|前一|后一|下一|上一|接下来|接着|后来|"
-                                "随后|次日|第二天|也一样",
-                                "除了|除去|除开|除外|不算|不包括|不包含|不包|不计|不含|撇开|抛开|撇除|去掉|排除|刨去|"
-                                "刨除|扣除|扣掉|以外|之外|不要|剔除|避开",
-                                "最长|最短|更长|更短|聊得多|说得多|聊得更多",
-                                "此外|除夕|要不要|那些|那里|那边|那种|那位|那样|不过分|那家|那本|那只|那件|那道|那部|"
-                                "那首|那场|那条|那张|那台|那辆|那座|那间"};
+constexpr LinkLists kChinese = {
+    "好的|好|嗯|哦|谢谢|对|行",
+    "那么|那|但是|但|可是|不过|还有|而|然后|同样|另外",
+    "那天|那一天|那次|那一次|那周|那一周|那个星期|那个礼拜|那个周末|那个月|那年|那一年|"
+    "那晚|那个晚上|那时|当时|那段|当天|当晚|同一天|"
+    "同一周|同一个|其中",
+    "那之前|那之后|在那之前|在那之后|这之前|这之后|再往前|再往后|再前|再后|再上|再下|"
+    "再早|再晚|前一|后一|下一|上一|接下来|接着|后来|"
+    "随后|次日|第二天|也一样",
+    "除了|除去|除开|除外|不算|不包括|不包含|不包|不计|不含|撇开|抛开|撇除|去掉|排除|刨去|"
+    "刨除|扣除|扣掉|以外|之外|不要|剔除|避开",
+    "最长|最短|更长|更短|聊得多|说得多|聊得更多",
+    "他呢|她呢|那他|那她|他说|她说|他讲|她讲|他提|她提|他聊|她聊|他又|她又|他的消息|她的消息",
+    "此外|除夕|要不要|那些|那里|那边|那种|那位|那样|不过分|那家|那本|那只|那件|那道|那部|"
+    "那首|那场|那条|那张|那台|那辆|那座|那间"};
 
 const LinkLists& lists_of(Language l) {
   switch (l) {
@@ -211,7 +221,8 @@ class LinkReader {
     for (const auto& [kind, list] : {std::pair{LinkKind::pointer, lists_.pointers},
                                      {LinkKind::step, lists_.steps},
                                      {LinkKind::exception, lists_.exceptions},
-                                     {LinkKind::comparison, lists_.comparisons}})
+                                     {LinkKind::comparison, lists_.comparisons},
+                                     {LinkKind::person, lists_.persons}})
       if (std::string w = first_of(list); !w.empty()) out.push_back({kind, std::move(w)});
     return out;
   }

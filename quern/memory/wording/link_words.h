@@ -5,6 +5,7 @@
 //   step        counted from it: "danach", "le lendemain", "la anterior", "再前一天"
 //   exception   "außer", "sauf", "quitando", "除了", and in English "apart from"
 //   comparison  "longer than", "längstes", "la plus longue", "最长"
+//   person      somebody who was named before: "she", "he said", "hat er", "et elle", "她"
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace quern::memory {
 
-enum class LinkKind : uint8_t { opener, pointer, step, exception, comparison };
+enum class LinkKind : uint8_t { opener, pointer, step, exception, comparison, person };
 
 struct LinkWord {
   LinkKind kind;
