@@ -60,6 +60,13 @@ std::optional<FollowUp> FollowUpReader::member(size_t i) {
     if (old.axis == Axis::session) {  // counted among them
       old.begin = old.end = 0;
     }
+  // "and the second?" after "the first week of May": another week, or another of its conversations; the latter is taken
+  const bool of_sessions = carried_.session_named || session || of ||
+                           std::any_of(carried_.query.constraints.begin(), carried_.query.constraints.end(),
+                                       [](const TimeConstraint& k) { return k.axis == Axis::session; });
+  if (!of_sessions)
+    f.query.notes.push_back(
+        fmt::format("'{}' is taken as a conversation of the time of the question before", w_.spelling(j)));
   f.query.constraints.push_back(std::move(c));
   f.replaces = true;
   keep_hours(f);

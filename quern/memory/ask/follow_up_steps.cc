@@ -129,7 +129,8 @@ std::optional<FollowUp> FollowUpReader::step_of_unit(size_t i) {
     if (carried_.empty()) return missing();
     took(i, end);
     const Unit u = static_cast<Unit>(t_[k].value);
-    if (said(i, "the") && v > 1 && any_of(m, {"before", "after"})) return span_of_units(u, s * v);
+    if (said(i, "the") && v > 1 && any_of(m, {"before", "after", "following", "preceding"}))
+      return span_of_units(u, s * v);
     return shifted(u, s * v);
   }
   return std::nullopt;
