@@ -6,11 +6,18 @@
 namespace quern::memory {
 
 std::optional<FollowUp> FollowUpReader::run() {
+  auto found = read();
+  if (found) found->used = std::move(used_);
+  return found;
+}
+
+std::optional<FollowUp> FollowUpReader::read() {
   for (size_t i = 0; i < n_; ++i) {
-    if (auto found = step_of_unit(i)) return found;
+    if (auto found = step_of_part(i)) return found;
     if (auto found = step_of_weekday(i)) return found;
-    if (auto found = step_of_one(i)) return found;
-    if (auto found = member(i)) return found;
+    for (const auto step : {&FollowUpReader::step_of_unit, &FollowUpReader::step_of_one, &FollowUpReader::member})
+      if (auto found = (this->*step)(i); found && !(found->missing && carried_.empty() && read_by_itself(i)))
+        return found;
   }
   if (carried_.empty()) return std::nullopt;
   for (size_t i = 0; i < n_; ++i)
@@ -35,9 +42,13 @@ std::optional<FollowUp> FollowUpReader::member(size_t i) {
   if (one || (is(m, Lex::session) && t_[m].value == 0)) ++m;
   const bool of = said(m, "of") && any_of(m + 1, {"them", "those", "these", "that", "it"});
   const bool led = i > 0 && any_of(i - 1, {"on", "in", "of", "for", "at", "since", "until", "from"});
-  const bool bare = clause_end(m) && j > i && (one || many > 1 || (m == j + 1 && !led && !last && !t_[j].digits));
+  const bool session = m > j + 1 && is(m - 1, Lex::session);
+  const bool next = session && !last && j > i && elliptic(w_) && verbless(w_);  // "and the second chat?"
+  const bool bare =
+      clause_end(m) && j > i && (one || next || many > 1 || (m == j + 1 && !led && !last && !t_[j].digits));
   if (!of && !bare) return std::nullopt;
   if (carried_.empty()) return missing();
+  took(i, of ? m + 2 : m);
   FollowUp f;
   for (const TimeConstraint& c : carried_.query.constraints)
     if (c.axis != Axis::session || !c.counted || of) f.query.constraints.push_back(c);
@@ -49,6 +60,13 @@ std::optional<FollowUp> FollowUpReader::member(size_t i) {
     if (old.axis == Axis::session) {  // counted among them
       old.begin = old.end = 0;
     }
+  // "and the second?" after "the first week of May": another week, or another of its conversations; the latter is taken
+  const bool of_sessions = carried_.session_named || session || of ||
+                           std::any_of(carried_.query.constraints.begin(), carried_.query.constraints.end(),
+                                       [](const TimeConstraint& k) { return k.axis == Axis::session; });
+  if (!of_sessions)
+    f.query.notes.push_back(
+        fmt::format("'{}' is taken as a conversation of the time of the question before", w_.spelling(j)));
   f.query.constraints.push_back(std::move(c));
   f.replaces = true;
   keep_hours(f);
@@ -68,7 +86,23 @@ std::optional<FollowUp> FollowUpReader::widened(size_t i) {
   const bool smaller = grain == BaseGrain::day || grain == BaseGrain::session || (u == Unit::month && hi - lo < 14) ||
                        (u == Unit::year && hi - lo < 300);
   if (!smaller || (u == Unit::weekend && grain != BaseGrain::day)) return std::nullopt;
-  return shifted(u, 0);
+  // "earlier that week", "later in that month": on one side of the days that were meant
+  size_t before = i;
+  while (before > 0 && any_of(before - 1, {"in", "on", "of", "during"})) --before;
+  const bool rest = before > 0 && any_of(before - 1, {"rest", "remainder"});
+  const int part = rest ? 1 : before > 0 && any_of(before - 1, {"earlier", "later"}) ? side(before - 1) : 0;
+  took(part ? before - 1 : i, at + 1);
+  FollowUp f = shifted(u, 0);
+  if (part && !f.missing) {
+    TimeRange& r = f.query.constraints[0].ranges[0];
+    r = part < 0 ? TimeRange{r.lo, lo * kDaySeconds - 1} : TimeRange{(hi + int64_t{1}) * kDaySeconds, r.hi};
+    if (r.lo > r.hi) f.query.constraints[0].nothing = true;
+    if (rest) f.query.notes.push_back("the rest is taken as the days after those of the question before");
+  } else if (before > 0 &&
+             any_of(before - 1, {"days", "weekends", "mornings", "evenings", "parts", "part", "half"})) {
+    f.query.notes.push_back(fmt::format("of that {} all of it is taken", w_.spelling(at)));
+  }
+  return f;
 }
 
 bool FollowUpReader::only(const TimeQuery& q, std::initializer_list<Axis> axes) {
@@ -89,7 +123,14 @@ FollowUp FollowUpReader::met(const TimeQuery& own) {
     if (c.join == TimeJoin::unite) c.join = TimeJoin::meet;
     f.query.constraints.push_back(std::move(c));
   }
-  f.query.notes = own.notes, f.query.unread = own.unread;
+  f.query.notes = own.notes;
+  for (size_t i = 0; i + 1 < n_; ++i)  // "on Wednesday of that week"
+    if (any_of(i, {"that", "those", "these", "same"}) && (is(i + 1, Lex::unit) || is(i + 1, Lex::session)))
+      took(i, i + 2);
+  for (const TimeConstraint& c : own.constraints)
+    if (c.end > c.begin) took(c);
+  for (size_t i = 0; i < n_; ++i)  // that it narrows
+    if (any_of(i, {"only", "just"})) used_[i] = 1;
   f.replaces = true;
   settle_frames(f.query);
   return f;
@@ -105,8 +146,7 @@ std::optional<FollowUp> FollowUpReader::refined() {
   if (only(own_, {Axis::session}) && pointing && own_.constraints.size() == 1 && own_.constraints[0].counted)
     return met(own_);
   if (std::all_of(own_.constraints.begin(), own_.constraints.end(),
-                  [](const TimeConstraint& c) { return c.join == TimeJoin::except; }) &&
-      (short_one || pointing))
+                  [](const TimeConstraint& c) { return c.join == TimeJoin::except; }))
     return met(own_);
   if (short_one && own_.constraints.size() == 1 && own_.constraints[0].axis == Axis::date) return same_frame();
   return std::nullopt;
@@ -122,12 +162,13 @@ bool FollowUpReader::points() const {
 }
 
 // The hours of a part of the day that stands somewhere, by itself.
-std::optional<TimeConstraint> FollowUpReader::hours_named() const {
+std::optional<TimeConstraint> FollowUpReader::hours_named() {
   for (size_t i = 0; i < n_; ++i) {
     if (!is(i, Lex::part) || t_[i].plural) continue;
     TimeConstraint c;
     c.axis = Axis::clock, c.grain = Grain::part, c.name = "part-of-day";
     c.ranges = hours_of(static_cast<DayPart>(t_[i].value));
+    took(i, i + 1);
     return c;
   }
   return std::nullopt;
@@ -149,6 +190,7 @@ std::optional<FollowUp> FollowUpReader::part_alone() {
       const Civil c = civil(lo);
       if (!date_exists(c.year, c.month, t_[i].value)) continue;
       const Day there = day_of(c.year, c.month, t_[i].value);
+      took(i - 1, i + 1);
       return of_days(there, there, Grain::day);
     }
   return std::nullopt;
@@ -161,6 +203,9 @@ std::optional<FollowUp> FollowUpReader::same_frame() {
   Day lo = 0, hi = 0;
   BaseGrain grain;
   if (mine.ranges.size() != 1 || !days(lo, hi, grain)) return std::nullopt;
+  took(mine);
+  for (size_t i = 0; i + 1 < n_; ++i)
+    if (any_of(i, {"that", "same"}) && is(i + 1, Lex::unit)) took(i, i + 2);
   const std::string_view name = mine.name;
   const Day d = mine.ranges[0].lo == kNoBegin ? 0 : day_part(mine.ranges[0].lo);
   if (name == "day-of-month" && mine.grain == Grain::day) {
@@ -192,6 +237,48 @@ std::optional<FollowUp> FollowUpReader::same_frame() {
   return std::nullopt;
 }
 
+// "and on Tuesday morning?" after "in January": a day by its name or number, outside of what was meant.
+std::optional<TimeConstraint> FollowUpReader::part_of_another_time() {
+  Day lo = 0, hi = 0;
+  BaseGrain grain;
+  if (carried_.empty() || !days(lo, hi, grain) || hi == lo) return std::nullopt;
+  for (const TimeConstraint& c : own_.constraints) {
+    if (c.axis != Axis::date || c.join == TimeJoin::except || c.ranges.empty() || c.anchor) continue;
+    bool named = false, complete = false;
+    for (size_t i = 0; i < n_; ++i) {
+      if (t_[i].begin < c.begin || t_[i].end > c.end) continue;
+      named |= is(i, Lex::weekday) || is(i, Lex::ordinal);
+      complete |= any_of(i, {"last", "past", "this", "latest", "ago", "before"});
+      for (const Lex whole : {Lex::year, Lex::month, Lex::date, Lex::day_word, Lex::holiday, Lex::unit, Lex::season})
+        complete |= is(i, whole);
+    }
+    if (!named) continue;
+    if (c.ranges[0].lo == kNoBegin || c.ranges[0].hi == kNoEnd) continue;
+    const bool outside = day_part(c.ranges[0].hi) < lo || day_part(c.ranges[0].lo) > hi;
+    if (!complete && outside) return c;
+  }
+  return std::nullopt;
+}
+
+bool verbless(const TimeWords& words) {
+  for (size_t i = 0; i < words.tokens.size(); ++i) {
+    const std::string_view w = words.spelling(i);
+    if (words.tokens[i].word == Word::mention ||
+        (words.tokens[i].word == Word::talk && words.tokens[i].lex == Lex::other))
+      return false;
+    for (const std::string_view verb : {"did", "do", "does", "was", "were", "is", "are", "have", "has", "had", "came",
+                                        "come", "happened", "tell", "show"})
+      if (w == verb) return false;
+  }
+  return true;
+}
+
+std::optional<TimeConstraint> part_of_another_time(const TimeWords& words, const TimeQuery& own,
+                                                   const CarriedTime& carried, const TurnTable& table,
+                                                   const Clock& clock) {
+  return FollowUpReader(words, own, carried, table, clock).part_of_another_time();
+}
+
 bool elliptic(const TimeWords& words) {
   const size_t n = words.tokens.size();
   auto said = [&](size_t i, std::string_view s) { return i < n && words.spelling(i) == s; };
@@ -213,6 +300,15 @@ bool names_a_year(const TimeWords& words) {
     return t.lex == Lex::year || (t.lex == Lex::date && t.year > 0) ||
            (t.lex == Lex::number && t.digits && t.value >= 1900 && t.value < 2200);
   });
+}
+
+bool names_a_session(const TimeWords& words) {
+  for (size_t i = 0; i < words.tokens.size(); ++i) {
+    const Token& t = words.tokens[i];
+    const bool noun = !t.weak || (i > 0 && (words.spelling(i - 1) == "our" || words.spelling(i - 1) == "the"));
+    if (t.lex == Lex::session && t.value == 0 && noun) return true;
+  }
+  return false;
 }
 
 std::optional<FollowUp> follow_up(const TimeWords& words, const TimeQuery& own, const CarriedTime& carried,

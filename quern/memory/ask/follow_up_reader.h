@@ -23,8 +23,10 @@ class FollowUpReader {
         own_(own),
         carried_(carried),
         table_(table),
-        clock_(clock) {}
+        clock_(clock),
+        used_(words.tokens.size(), 0) {}
   std::optional<FollowUp> run();
+  std::optional<TimeConstraint> part_of_another_time();
 
  private:
   bool said(size_t i, std::string_view s) const { return i < n_ && w_.spelling(i) == s; }
@@ -70,18 +72,35 @@ class FollowUpReader {
     f.missing = true;
     return f;
   }
-  FollowUp of_days(Day lo, Day hi, Grain grain) const;
-  void keep_hours(FollowUp& f) const;
+  // The tokens up to `end` are those that a step was read from.
+  void took(size_t begin, size_t end) {
+    for (size_t i = begin; i < std::min(end, n_); ++i) used_[i] = 1;
+  }
+  void took(const TimeConstraint& c) {
+    for (size_t i = 0; i < n_; ++i)
+      if (t_[i].begin >= c.begin && t_[i].end <= c.end) used_[i] = 1;
+  }
+  std::optional<FollowUp> read();
+  bool read_by_itself(
+      size_t i) const {  // "not last week, the week before": the question says itself what it counts from
+    return std::any_of(own_.constraints.begin(), own_.constraints.end(),
+                       [&](const TimeConstraint& c) { return t_[i].begin >= c.begin && t_[i].end <= c.end; });
+  }
+  FollowUp of_days(Day lo, Day hi, Grain grain);
+  void keep_hours(FollowUp& f);
   const std::vector<uint32_t>& rows();
   bool days(Day& lo, Day& hi, BaseGrain& grain);
   FollowUp shifted(Unit u, int64_t by);
   std::optional<FollowUp> step_of_unit(size_t i);
+  std::optional<FollowUp> step_of_part(size_t i);
   std::optional<FollowUp> step_of_weekday(size_t i);
+  FollowUp span_of_units(Unit u, int64_t by);
   std::optional<FollowUp> bounded_by_base(size_t i);
   FollowUp session_steps(int side_of, int64_t n);
   FollowUp session_step(int64_t by);
   std::optional<FollowUp> step_of_one(size_t i);
   FollowUp step(int by, Noun noun);
+  FollowUp session_beside(int by, std::string_view phrase);
   FollowUp around(int by, Noun noun);
   std::optional<FollowUp> member(size_t i);
   std::optional<FollowUp> widened(size_t i);
@@ -89,7 +108,7 @@ class FollowUpReader {
   FollowUp met(const TimeQuery& own);
   std::optional<FollowUp> refined();
   bool points() const;
-  std::optional<TimeConstraint> hours_named() const;
+  std::optional<TimeConstraint> hours_named();
   std::optional<FollowUp> part_alone();
   std::optional<FollowUp> same_frame();
   const TimeWords& w_;
@@ -99,6 +118,7 @@ class FollowUpReader {
   const CarriedTime& carried_;
   const TurnTable& table_;
   const Clock& clock_;
+  std::vector<uint8_t> used_;
   bool counted_ = false;
   std::optional<std::vector<uint32_t>> rows_;
 };

@@ -4,7 +4,7 @@
 
 namespace quern::memory {
 
-FollowUp FollowUpReader::of_days(Day lo, Day hi, Grain grain) const {
+FollowUp FollowUpReader::of_days(Day lo, Day hi, Grain grain) {
   FollowUp f;
   TimeConstraint c;
   c.ranges = {{lo * kDaySeconds, (hi + int64_t{1}) * kDaySeconds - 1}};
@@ -16,13 +16,19 @@ FollowUp FollowUpReader::of_days(Day lo, Day hi, Grain grain) const {
   return f;
 }
 
-// "and the day before, in the evening?": the question's own hours still hold.
-void FollowUpReader::keep_hours(FollowUp& f) const {
-  for (const TimeConstraint& c : own_.constraints)
-    if (c.axis == Axis::clock || c.axis == Axis::response) f.query.constraints.push_back(c);
+// "and the day before, in the evening?", "and the week before, except Monday?": the question's own hours still hold, and
+// so does what it leaves out.
+void FollowUpReader::keep_hours(FollowUp& f) {
+  bool excepts = false;
+  for (const TimeConstraint& c : own_.constraints) {
+    if (c.axis != Axis::clock && c.axis != Axis::response && c.join != TimeJoin::except) continue;
+    excepts |= c.join == TimeJoin::except;
+    f.query.constraints.push_back(c), took(c);
+  }
   if (std::none_of(own_.constraints.begin(), own_.constraints.end(),
                    [](const TimeConstraint& c) { return c.axis == Axis::clock; }))  // "the morning of the next day"
     if (auto hours = hours_named()) f.query.constraints.push_back(std::move(*hours));
+  if (excepts) settle_frames(f.query);
 }
 
 const std::vector<uint32_t>& FollowUpReader::rows() {
@@ -102,23 +108,51 @@ std::optional<FollowUp> FollowUpReader::step_of_unit(size_t i) {
         (any_of(j, {"previous", "prior"}) && carried_.empty()))
       return std::nullopt;
     counted_ = k > j + 1;
-    return carried_.empty() ? std::nullopt : std::optional(shifted(static_cast<Unit>(t_[k].value), leading * v));
+    if (carried_.empty()) return std::nullopt;
+    took(i, pointer(k + 1));
+    return shifted(static_cast<Unit>(t_[k].value), leading * v);
   }
   const size_t k = number(j, v);
   if (!is(k, Lex::unit) || t_[k].value < static_cast<int32_t>(Unit::day)) return std::nullopt;
   size_t m = k + 1;
   if (any_of(m, {"right", "just", "immediately", "directly", "that"})) ++m;
   if (any_of(m, {"came", "comes"})) ++m;
-  const int s = side(m);
+  const bool on = said(m, "on") && k > j && clause_end(m + 1);  // "three days on"
+  const int s = on ? 1 : side(m);
   if (!s || said(m, "previous") || (k == i && !t_[k].plural)) return std::nullopt;
   if (any_of(m, {"before", "after"}) || v >= 1) {
-    if (!clause_end(pointer(m + 1)) || said(pointer(m + 1), "to")) return std::nullopt;
+    const size_t than = said(m + 1, "than") ? m + 2 : m + 1;  // "a week earlier than that"
+    const size_t end = pointer(than);
+    if (!clause_end(end) || said(end, "to") || (than > m + 1 && end == than)) return std::nullopt;
     if (said(m, "earlier") && carried_.empty()) return std::nullopt;
     counted_ = k > j;
     if (carried_.empty()) return missing();
-    return shifted(static_cast<Unit>(t_[k].value), s * v);
+    took(i, end);
+    const Unit u = static_cast<Unit>(t_[k].value);
+    if (said(i, "the") && v > 1 && any_of(m, {"before", "after", "following", "preceding"}))
+      return span_of_units(u, s * v);
+    return shifted(u, s * v);
   }
   return std::nullopt;
+}
+
+// "the two weeks before that": all of them
+FollowUp FollowUpReader::span_of_units(Unit u, int64_t by) {
+  FollowUp first = shifted(u, by < 0 ? -1 : 1), last = shifted(u, by);
+  if (first.missing || last.missing) return missing();
+  TimeRange &a = first.query.constraints[0].ranges[0], b = last.query.constraints[0].ranges[0];
+  a = {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+  return first;
+}
+
+// "the following evening", "the previous morning"
+std::optional<FollowUp> FollowUpReader::step_of_part(size_t i) {
+  const size_t j = article(i);
+  if (!any_of(j, {"following", "previous", "preceding", "next"}) || (said(j, "next") && j == i)) return std::nullopt;
+  if (!is(j + 1, Lex::part) || t_[j + 1].plural || carried_.empty()) return std::nullopt;
+  took(i, j + 2);
+  counted_ = true;
+  return shifted(Unit::day, side(j));
 }
 
 // "the Saturday before it", "the following Tuesday"
@@ -127,6 +161,7 @@ std::optional<FollowUp> FollowUpReader::step_of_weekday(size_t i) {
   const bool led = any_of(j, {"following", "previous", "preceding"}) || (said(j, "next") && j > i);
   const size_t day = led ? j + 1 : j;
   if (!is(day, Lex::weekday) || t_[day].plural) return std::nullopt;
+  if (carried_.empty() && said(j, "following") && j > i) return missing();
   size_t m = day + 1;
   if (any_of(m, {"right", "just", "immediately", "directly"})) ++m;
   const int s = led ? side(j) : side(m);
@@ -135,6 +170,7 @@ std::optional<FollowUp> FollowUpReader::step_of_weekday(size_t i) {
   Day lo = 0, hi = 0;
   BaseGrain grain;
   if (!days(lo, hi, grain)) return missing();
+  took(i, led ? day + 1 : pointer(m + 1));
   const int wd = t_[day].value;
   const Day d = s < 0 ? lo - ((weekday_of(lo) - wd + 6) % 7 + 1) : hi + ((wd - weekday_of(hi) + 6) % 7 + 1);
   return of_days(d, d, Grain::day);
@@ -145,6 +181,7 @@ std::optional<FollowUp> FollowUpReader::bounded_by_base(size_t i) {
   Day lo = 0, hi = 0;
   BaseGrain grain;
   if (!days(lo, hi, grain)) return missing();
+  took(i, i + 2);
   FollowUp f = of_days(lo, hi, Grain::week);
   TimeConstraint& c = f.query.constraints[0];
   c.ranges = {said(i, "since") ? TimeRange{lo * kDaySeconds, kNoEnd}
@@ -183,15 +220,16 @@ std::optional<FollowUp> FollowUpReader::step_of_one(size_t i) {
                    (said(j + 1, "one") || (is(j + 1, Lex::session) && t_[j + 1].value == 0 && !t_[j + 1].plural));
   if (led && clause_end(pointer(j + 2))) {
     if (carried_.empty()) return std::nullopt;
+    took(i, pointer(j + 2));
     return step(side(j), said(j + 1, "one") ? Noun::one : Noun::session);
   }
   // "and the next?", "the two before that"
   if (j > i && side(j) != 0 && clause_end(j + 1) && any_of(j, {"next", "previous", "following", "preceding"}))
-    return carried_.empty() ? std::nullopt : std::optional(step(side(j), Noun::one));
+    return carried_.empty() ? std::nullopt : std::optional((took(i, j + 1), step(side(j), Noun::one)));
   int64_t several = 1;
   if (const size_t k = number(j, several); k > j && j > i && !said(j, "one") && any_of(k, {"before", "after"}) &&
                                            k + 1 < pointer(k + 1) && clause_end(pointer(k + 1)))
-    return carried_.empty() ? std::optional(missing()) : std::optional(session_steps(side(k), several));
+    return carried_.empty() ? missing() : (took(i, pointer(k + 1)), session_steps(side(k), several));
   if (any_of(j, {"since", "until", "till"}) && said(j + 1, "then") && !carried_.empty()) return bounded_by_base(j);
   const bool one = said(j, "one"), session = is(j, Lex::session) && t_[j].value == 0;
   if ((one && j > i) || session) {
@@ -203,12 +241,16 @@ std::optional<FollowUp> FollowUpReader::step_of_one(size_t i) {
     if (said(m, "prior") && said(m + 1, "to")) ++m;
     if (!s || !clause_end(pointer(m + 1))) return std::nullopt;
     if (carried_.empty()) return missing();
+    took(i, pointer(m + 1));
     return step(static_cast<int>(s * v), one ? Noun::one : Noun::session);
   }
   // and before that?  right after it?
   if (any_of(j, {"before", "after"}) && any_of(j + 1, {"that", "it", "this"})) {
     const size_t end = pointer(j + 1);
     if (!clause_end(end) || carried_.empty()) return std::nullopt;
+    for (const TimeConstraint& c : own_.constraints)  // "and before that, in December?"
+      if (c.axis == Axis::date && c.join != TimeJoin::except && !read_by_itself(i)) return std::nullopt;
+    took(i, end);
     return around(side(j), said(end - 1, "one") ? Noun::one : Noun::session);
   }
   return std::nullopt;
@@ -220,6 +262,8 @@ FollowUp FollowUpReader::step(int by, Noun noun) {
   BaseGrain grain;
   if (!days(lo, hi, grain)) return missing();
   if (grain == BaseGrain::session || noun == Noun::session) return session_step(by);
+  const auto& all = carried_.query.constraints;
+  const bool season = all.size() == 1 && all[0].grain == Grain::season && all[0].ranges.size() == 1;
   switch (grain) {
     case BaseGrain::week:
       return shifted(Unit::week, by);
@@ -229,9 +273,19 @@ FollowUp FollowUpReader::step(int by, Noun noun) {
       return shifted(Unit::month, by);
     case BaseGrain::year:
       return shifted(Unit::year, by);
-    default:
-      return session_step(by);
+    default:  // "last summer" → "and the one before?"
+      if (season) return of_days(add_months(lo, 12 * by), add_months(hi + 1, 12 * by) - 1, Grain::season);
+      return session_beside(by, by < 0 ? "before" : "after");
   }
+}
+
+// Beside days "the one before" may be another day, or another of their chats: the latter is taken.
+FollowUp FollowUpReader::session_beside(int by, std::string_view side_of) {
+  FollowUp f = session_step(by);
+  if (!f.missing && !carried_.session_named)
+    f.query.notes.push_back(
+        fmt::format("the one {} is taken as the conversation {} the time of the question before", side_of, side_of));
+  return f;
 }
 
 // "and before that?": of sessions the next one; of days everything on that side, with a note.

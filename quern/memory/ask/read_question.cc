@@ -7,6 +7,7 @@
 #include "quern/memory/ask/event_times.h"
 #include "quern/memory/ask/follow_up.h"
 #include "quern/memory/ask/speaker_meant.h"
+#include "quern/memory/ask/unused_words.h"
 #include "quern/memory/wording/wording.h"
 #include "quern/recall/words/tokens.h"
 
@@ -28,6 +29,8 @@ struct Carried {
   Topic topic;
   std::optional<int32_t> speaker;
   int64_t turn = -1;
+  std::vector<std::string> unread;  // what was not understood of the questions that said the time
+  int64_t thing_turn = -1;          // that said the topic and the speaker, with or without a time
 };
 
 class QuestionReader {
@@ -51,42 +54,126 @@ class QuestionReader {
     EventTimes events = event_times(out.text, order, people_, f_);
     for (std::string& n : events.notes) out.notes.push_back(std::move(n));
     out.text = std::move(events.text);
-    std::string asked = std::move(events.asked);
-    TimeWords words = time_words(asked, order);
-    TimeQuery own = parse_time(asked, words, f_.clock);
-    if (auto framed = in_frame(asked, words, own, before.time)) {
-      asked = out.text = std::move(*framed), out.context_turn = before.turn;
-      words = time_words(asked, order), own = parse_time(asked, words, f_.clock);
+    Asked q{.text = std::move(events.asked), .by_event = !events.constraints.empty()};
+    q.words = time_words(q.text, order);
+    q.own = parse_time(q.text, q.words, f_.clock);
+    if (auto framed = in_frame(q.text, q.words, q.own, before.time)) {
+      q.text = out.text = std::move(*framed), out.context_turn = before.turn;
+      q.words = time_words(q.text, order), q.own = parse_time(q.text, q.words, f_.clock);
     }
-    out.topic = topic_of(asked, own, people_);
-    out.speaker = speaker_meant(asked, f_.speakers, f_.asker);
-    const bool by_event = !events.constraints.empty();
-    for (TimeConstraint& c : events.constraints) own.constraints.push_back(std::move(c));
-    out.time = own;
-    const bool brief = elliptic(words);
-    if (auto next = by_event ? std::nullopt : follow_up(words, own, before.time, f_.table, f_.clock)) {
-      if (next->missing && before.time.empty())
-        out.notes.push_back("refers to an earlier question, and none with a time came before");
-      if (next->replaces) out.time = std::move(next->query), out.context_turn = before.turn;
-    } else if (own.empty() && !before.time.empty() && (out.topic.words.empty() || brief || points_at_a_time(asked))) {
-      out.time = before.time.query, out.context_turn = before.turn;
-      for (const std::string& n : own.notes) out.time.notes.push_back(n);
-      out.time.unread = own.unread;
-      out.time.unread.insert(out.time.unread.end(), own.faint.begin(), own.faint.end());
-    }
-    if (out.context_turn >= 0 && brief && before.turn >= 0) {
-      if (out.topic.words.empty()) out.topic.words = before.topic.words;
-      if (!out.speaker && !speaks_of_all(asked)) out.speaker = before.speaker;
-    }
-    for (TimeConstraint& c : out.time.constraints)
-      if (out.context_turn >= 0) c.begin = c.end = 0;
-    if (out.time.empty() && out.topic.words.empty() && points_at_a_thing(asked)) thing_before(context, out);
+    out.topic = topic_of(q.text, q.own, people_);
+    out.speaker = speaker_meant(q.text, f_.speakers, f_.asker);
+    for (TimeConstraint& c : events.constraints) q.own.constraints.push_back(std::move(c));
+    for (std::string& n : denied_times(q.text, q.words, q.own)) out.notes.push_back(std::move(n));
+    const std::vector<LinkWord> links = link_words(question, plain.language);
+    q.person = link_of(links, LinkKind::person) != nullptr;
+    ReadingUse use = go_on(q, before, out);
+    if (use.took_time && !before.unread.empty())
+      out.notes.push_back(fmt::format("not understood in a question before: '{}'", fmt::join(before.unread, "', '")));
+    if (out.time.empty() && out.topic.words.empty() && points_at_a_thing(q.text)) thing_before(context, out);
+    use.speaker_left_out = take_out_speaker(q, out);
+    if (!use.took_time && !out.time.empty() &&
+        std::ranges::all_of(out.time.constraints, [](const TimeConstraint& c) { return c.join == TimeJoin::except; }))
+      out.notes.push_back("only what is left out is named: all other turns are meant");
+    for (std::string& n : unused_words(links, out.time, use)) out.notes.push_back(std::move(n));
     if (!out.time.unread.empty())
       out.notes.push_back(fmt::format("not understood as a time: '{}'", fmt::join(out.time.unread, "', '")));
     return out;
   }
 
  private:
+  struct Asked {
+    std::string text;  // in plain English
+    TimeWords words = {};
+    TimeQuery own = {};
+    bool by_event = false, person = false;  // person: "she", "hat er"
+  };
+
+  // What the reading takes over from the questions before it.
+  ReadingUse go_on(const Asked& q, const Carried& before, ReadQuestion& out) const {
+    ReadingUse use{.history = !before.time.empty(), .complete = !verbless(q.words), .names_time = !q.own.empty()};
+    use.took_time = out.context_turn >= 0;
+    out.time = q.own;
+    const bool brief = elliptic(q.words);
+    if (auto next = q.by_event ? std::nullopt : follow_up(q.words, q.own, before.time, f_.table, f_.clock)) {
+      use.said_missing = next->missing && before.time.empty();
+      if (use.said_missing) out.notes.push_back("refers to an earlier question, and none with a time came before");
+      if (next->replaces) {
+        use.took_time = use.stepped = true;
+        out.time = std::move(next->query), out.context_turn = before.turn;
+        std::erase_if(out.topic.words, [&](const std::string& w) {  // "and four days before?"
+          for (size_t i = 0; i < q.words.tokens.size(); ++i)
+            if (next->used[i] && q.words.spelling(i) == w) return true;
+          return false;
+        });
+        for (std::string& w : timely_words_left(q.text, q.words, next->used)) out.time.unread.push_back(std::move(w));
+      }
+    } else if (q.own.empty() && !before.time.empty() &&
+               (out.topic.words.empty() || brief || points_at_a_time(q.text))) {
+      use.took_time = true;
+      out.time = before.time.query, out.context_turn = before.turn;
+      for (const std::string& n : q.own.notes) out.time.notes.push_back(n);
+      out.time.unread = q.own.unread;
+      out.time.unread.insert(out.time.unread.end(), q.own.faint.begin(), q.own.faint.end());
+    } else if (brief && !q.by_event) {
+      if (const auto part = part_of_another_time(q.words, q.own, before.time, f_.table, f_.clock))
+        out.notes.push_back(fmt::format("'{}' is no part of the time of the question before: read on its own",
+                                        q.text.substr(part->begin, part->end - part->begin)));
+    }
+    const bool own_only = !use.took_time && brief && verbless(q.words) && before.thing_turn >= 0 && use.names_time;
+    if (brief && ((out.context_turn >= 0 && before.turn >= 0) || own_only)) {
+      const bool topic = out.topic.words.empty() && !before.topic.words.empty();
+      const bool speaker = !out.speaker && before.speaker && (q.person || !speaks_of_all(q.text));
+      if (topic) out.topic.words = before.topic.words;
+      if (speaker) out.speaker = before.speaker;
+      use.took_thing = topic || speaker;
+      if (own_only && use.took_thing) out.context_turn = before.thing_turn;
+    }
+    if (own_only && use.history) use.took_thing = true;  // it had nothing else to take
+    if (q.person && !out.speaker && before.speaker && !names_speakers(q.text)) {
+      out.speaker = before.speaker, use.took_thing = true;
+      if (out.context_turn < 0) out.context_turn = before.thing_turn;
+    }
+    use.named_speaker = out.speaker || names_speakers(q.text);
+    for (TimeConstraint& c : out.time.constraints)
+      if (out.context_turn >= 0) c.begin = c.end = 0;
+    use.repeats = use.took_time && same_times(out.time, before.time.query) && out.speaker == before.speaker &&
+                  out.topic.words == before.topic.words;
+    return use;
+  }
+
+  bool names_speakers(const std::string& text) const {
+    bool found = false;
+    recall::for_each_word(text, [&](size_t b, size_t e) {
+      found |= std::find(people_.begin(), people_.end(), lowered(std::string_view(text).substr(b, e - b))) !=
+               people_.end();
+    });
+    return found;
+  }
+
+  static bool same_times(const TimeQuery& a, const TimeQuery& b) {
+    return std::equal(a.constraints.begin(), a.constraints.end(), b.constraints.begin(), b.constraints.end(),
+                      [](const TimeConstraint& x, const TimeConstraint& y) {
+                        return x.axis == y.axis && x.join == y.join && x.ranges == y.ranges &&
+                               x.from_end == y.from_end && x.anchor == y.anchor;
+                      });
+  }
+
+  // "everything except Ines's messages": the other one's turns are meant. Nothing else of the exception may be left.
+  bool take_out_speaker(const Asked& q, ReadQuestion& out) const {
+    const auto place = speaker_left_out(q.text, f_.speakers);
+    if (!place) return false;
+    for (const TimeConstraint& c : q.own.constraints)
+      if (c.begin >= place->second) {
+        const auto earlier = std::find_if(q.own.constraints.begin(), q.own.constraints.end(),
+                                          [&](const TimeConstraint& o) { return o.end <= place->first; });
+        if (earlier != q.own.constraints.end()) return false;  // "… except Ines's messages on Tuesday"
+      }
+    std::erase_if(out.time.unread,
+                  [&](const std::string& words) { return q.text.compare(place->first, words.size(), words) == 0; });
+    return true;
+  }
+
   // 5/8 in German, French and Spanish is the fifth of August.
   DateOrder order_of(Language l) const {
     return l == Language::german || l == Language::french || l == Language::spanish ? DateOrder{.month_first = false}
@@ -131,12 +218,26 @@ class QuestionReader {
       const bool by_event = !events.constraints.empty();
       for (TimeConstraint& c : events.constraints) own.constraints.push_back(std::move(c));
       auto next = by_event ? std::nullopt : follow_up(words, own, out.time, f_.table, f_.clock);
-      if (next && next->replaces) own = std::move(next->query);
-      if (own.empty()) continue;
-      if (!elliptic(words)) out.topic = std::move(topic);
+      std::vector<std::string> unread =
+          next && next->replaces ? timely_words_left(text, words, next->used) : own.unread;
+      if (next && next->replaces) {
+        unread.insert(unread.begin(), out.unread.begin(), out.unread.end());
+        own = std::move(next->query);
+      }
       const auto who = speaker_meant(text, f_.speakers, f_.asker);
+      if (own.empty()) {
+        const bool asks =
+            context[i].text.find('?') != std::string::npos || context[i].text.find("？") != std::string::npos;
+        if (!asks || elliptic(words) || (topic.words.empty() && !who)) continue;
+        out.topic = std::move(topic), out.speaker = who, out.thing_turn = static_cast<int64_t>(i);
+        continue;
+      }
+      out.thing_turn = static_cast<int64_t>(i);
+      if (!elliptic(words)) out.topic = std::move(topic);
       if (who || !elliptic(words)) out.speaker = who;
+      out.time.session_named = names_a_session(words) || (out.time.session_named && next && next->replaces);
       out.time.year_named = names_a_year(words) || (out.time.year_named && next && next->replaces);
+      out.unread = std::move(unread);
       own.notes.clear(), own.unread.clear(), own.faint.clear();
       out.time.query = std::move(own);
       out.turn = static_cast<int64_t>(i);

@@ -125,6 +125,121 @@ TEST_F(Wordings, WhatWasNotUsedIsNamed) {
   EXPECT_NE(lost.notes[0].find("earlier question"), std::string::npos);
 }
 
+bool warned(const MemoryResult& a) {
+  return std::any_of(a.notes.begin(), a.notes.end(), [](const std::string& n) {
+    return n.find("are later than") == n.npos && n.find("that suit") == n.npos;
+  });
+}
+
+TEST_F(Wordings, FollowUpsWithoutTheirQuestionSaySo) {
+  for (const char* q : {"And the evening before?",
+                        "What about the week after it?",
+                        "how about that afternoon?",
+                        "And on Monday?",
+                        "But in April?",
+                        "What did Ines say that same day?",
+                        "The same for Tobias, please",
+                        "And Tobias?",
+                        "What did we say about the roof that week?",
+                        "what came up since then?",
+                        "Und am Abend zuvor?",
+                        "Und am Montag?",
+                        "Wie sieht es mit Tobias aus?",
+                        "Was hat Ines an jenem Tag gesagt?",
+                        "Und danach?",
+                        "Et le surlendemain ?",
+                        "Et lundi ?",
+                        "Qu'en est-il de Tobias ?",
+                        "Qu'a dit Ines ce jour-là ?",
+                        "¿Y la víspera?",
+                        "¿Y el lunes?",
+                        "¿Qué hay de Tobias?",
+                        "¿Qué dijo Ines aquel día?",
+                        "那前一天呢？",
+                        "那星期一呢？",
+                        "那天Ines说了什么？",
+                        "Tobias呢？"})
+    EXPECT_TRUE(warned(ask(q))) << q;
+}
+
+TEST_F(Wordings, FollowUpsTakeSpeakerAndTopicOfTheirQuestion) {
+  const std::vector<int32_t> ines = rows(ask("What did Ines say in June 2023?"));
+  ASSERT_FALSE(ines.empty());
+  ASSERT_NE(ines, rows(ask("June 2023")));
+  for (const auto& [first, then] : {std::pair{"What did Ines say in May 2023?", "And in June 2023?"},
+                                    {"What did Ines say on May 8, 2023?", "what about June 2023?"},
+                                    {"What does Ines say of the roof?", "And in June 2023?"},
+                                    {"Was hat Ines im Mai 2023 gesagt?", "Und im Juni 2023?"},
+                                    {"Qu'a dit Ines en mai 2023 ?", "Et en juin 2023 ?"},
+                                    {"¿Qué dijo Ines en mayo de 2023?", "¿Y en junio de 2023?"},
+                                    {"Ines在2023年5月说了什么？", "2023年6月呢？"}}) {
+    const MemoryResult a = ask(then, {{"", first}});
+    EXPECT_EQ(rows(a), ines) << first << " " << then << " " << a.plan.text();
+    if (a.topic.empty()) {  // else June may hold nothing about it
+      EXPECT_FALSE(warned(a)) << then << " " << a.notes[0];
+    }
+  }
+  // not where it has a verb of its own, or speaks of both
+  EXPECT_NE(rows(ask("And what did we talk about in June 2023?", {{"", "What did Ines say in May 2023?"}})), ines);
+  EXPECT_EQ(ask("And in June 2023?", {{"", "What did we say about the roof in May 2023?"}}).topic, "roof");
+}
+
+TEST_F(Wordings, WhatAFollowUpDoesNotUseIsNamed) {
+  const std::vector<ContextTurn> may = {{"", "What did we talk about in May 2023?"}};
+  for (const char* q :
+       {"and then?", "And on Friday evening?", "And what did Ines say the month before, in our second chat?",
+        "And the month after, in March?", "and the second?", "Und dann?", "et mercredi ?", "¿y el miércoles?",
+        "星期三呢？"})
+    EXPECT_TRUE(warned(ask(q, may))) << q;
+  for (const char* q : {"and the month before?", "And in June?", "only the evenings", "Und im Monat danach?",
+                        "Et en juin ?", "¿y el mes siguiente?", "and Ines?", "what did we say then about the roof?"})
+    EXPECT_FALSE(warned(ask(q, may))) << q << " " << ask(q, may).notes[0];
+}
+
+TEST_F(Wordings, ExceptionsThatAreNotTakenOutSaySo) {
+  for (const char* q : {"All of May 2023, to the exclusion of rainy days", "May 2023, on days that weren't a Monday",
+                        "Everything from May 2023 but the bakery things", "May 2023 except 3 June 2023",
+                        "Mai 2023, unter Weglassung der Montage, aber ohne den Bäcker",
+                        "Was war im Mai 2023, den Bäcker ausgeklammert?", "Mai 2023, le boulanger mis à part",
+                        "Mayo de 2023, dejando fuera la panadería", "2023年5月，面包店的事撇开不谈"})
+    EXPECT_TRUE(warned(ask(q))) << q << " " << ask(q).plan.text();
+  for (const auto& [q, means] : {std::pair{"all of May 2023 but Mondays", "May 2023 except every Monday"},
+                                 {"May 2023 except Monday", "May 2023 except every Monday"},
+                                 {"Everything in May 2023 except what Ines said", "What did Tobias say in May 2023?"},
+                                 {"May 2023 apart from Ines's messages", "What did Tobias say in May 2023?"}}) {
+    const MemoryResult a = ask(q);
+    EXPECT_EQ(rows(a), rows(ask(means))) << q << " " << a.plan.text();
+    EXPECT_FALSE(warned(a)) << q << " " << a.notes[0];
+  }
+}
+
+TEST_F(Wordings, ComparisonsSaySo) {
+  for (const char* q : {"our longest chat in May 2023", "unser längstes Gespräch im Mai 2023",
+                        "notre plus longue conversation en mai 2023", "nuestra charla más larga de mayo de 2023",
+                        "2023年5月最长的一次聊天", "What did we discuss more recently than May 8, 2023?"})
+    EXPECT_TRUE(warned(ask(q))) << q;
+}
+
+// A question that is read rightly and completely carries no such note.
+TEST_F(Wordings, CompleteQuestionsCarryNoNote) {
+  int asked = 0, noted = 0;
+  for (const AskedWording& w : wordings()) {
+    const MemoryResult a = ask(w.question, w.context);
+    if (rows(a) != rows(ask(w.means))) continue;
+    ++asked;
+    const bool new_note = std::any_of(a.notes.begin(), a.notes.end(), [](const std::string& n) {
+      for (const char* of : {"continues an earlier", "refers to an earlier", "was not taken from", "nothing changes",
+                             "understood as an exception", "nothing is compared", "is not left out", "no part of"})
+        if (n.find(of) != n.npos) return true;
+      return false;
+    });
+    noted += new_note;
+    if (new_note) fmt::print("a note on what is read rightly: {} → {}\n", w.question, fmt::join(a.notes, " | "));
+  }
+  EXPECT_GT(asked, 1000);
+  EXPECT_LE(noted, asked * 3 / 100);
+}
+
 TEST_F(Wordings, WordsThatNoTurnHasRankNothing) {
   const MemoryResult a = ask("Anything worth rereading about the zeppelin yesterday?");
   EXPECT_EQ(a.route, Route::time);

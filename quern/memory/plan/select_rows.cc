@@ -1,5 +1,6 @@
 // Applies a TimeQuery to the table: each alternative of it is a conjunction (row_selector.h); their rows are united, and
 // exceptions taken away. A plan of one conjunction is its chain; else the chain names the responses that were found.
+#include <algorithm>
 #include <utility>
 
 #include "quern/base/error.h"
@@ -16,13 +17,30 @@ size_t rows_until(const TurnTable& t, LocalSeconds now) {
 
 struct Alternatives {
   std::vector<std::vector<TimeConstraint>> held, excepted;
+  size_t taken_back = 0;  // exceptions in front of what is held: "not in March, in February"
 };
+
+// Dates that are taken away from dates that none of them meets: "February except 3 March".
+bool leaves_out_nothing(const std::vector<std::vector<TimeConstraint>>& held, const TimeConstraint& gone) {
+  if (gone.axis != Axis::date || gone.anchor || gone.ranges.empty()) return false;
+  for (const std::vector<TimeConstraint>& together : held) {
+    const bool apart = std::any_of(together.begin(), together.end(), [&](const TimeConstraint& c) {
+      return c.axis == Axis::date && !c.anchor && !c.ranges.empty() &&
+             std::none_of(c.ranges.begin(), c.ranges.end(), [&](const TimeRange& a) {
+               return std::any_of(gone.ranges.begin(), gone.ranges.end(),
+                                  [&](const TimeRange& b) { return a.lo <= b.hi && b.lo <= a.hi; });
+             });
+    });
+    if (!apart) return false;
+  }
+  return true;
+}
 
 Alternatives alternatives_of(const TimeQuery& q) {
   Alternatives out;
   for (const TimeConstraint& c : q.constraints) {
     if (c.join == TimeJoin::except)
-      out.excepted.push_back({c});
+      out.excepted.push_back({c}), out.taken_back += out.held.empty() ? 1 : 0;
     else if (c.join == TimeJoin::unite || out.held.empty())
       out.held.push_back({c});
     else
@@ -99,6 +117,10 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
     for (std::string& note : one.notes()) out.notes.push_back(std::move(note));
   }
   for (const std::vector<TimeConstraint>& gone : all.excepted) {  // counted among what is there
+    const bool behind = static_cast<size_t>(&gone - all.excepted.data()) >= all.taken_back;
+    if (behind && leaves_out_nothing(all.held, gone[0]))
+      out.notes.push_back(fmt::format("{} is left out of a time that it is no part of",
+                                      date_text(day_part(std::max(gone[0].ranges[0].lo, kNoBegin + kDaySeconds)))));
     RowSelector one(gone, table, clock, kept, std::nullopt);
     one.count_what_is_kept();
     one.run();

@@ -90,13 +90,19 @@ size_t TimeParser::exception_word(size_t i) const {
       if (const std::string_view w = w_.spelling(--back);
           w == "all" || w == "every" || w == "everything" || w == "anything" || w == "any" || w == "each")
         return i + 1;
+  // "the last five days but Tuesday"
+  const bool behind_time = is(i, Word::but) && !out_.constraints.empty() && i > 0 &&
+                           out_.constraints.back().end == t_[i - 1].end && t_[i].before == ' ';
+  const size_t day = is(i + 1, Word::the) ? i + 2 : i + 1;
+  if (behind_time && (weekday_here(day) || (day > i + 1 && is(day, Lex::ordinal)))) return i + 1;
   return 0;
 }
 
 // "in May, Sundays excluded": what takes away the phrase in front of it; behind it, else 0.
 size_t TimeParser::excepted_behind(size_t i) const {
-  static constexpr std::string_view kBehind[] = {"excluded", "excepted",     "omitted",     "left out",
-                                                 "aside",    "not included", "not counted", "skipped"};
+  static constexpr std::string_view kBehind[] = {"excluded",      "excepted",       "omitted",     "left out",
+                                                 "aside",         "not included",   "not counted", "skipped",
+                                                 "doesn't count", "does not count", "don't count"};
   for (const std::string_view words : kBehind)
     if (const size_t end = phrase(i, words)) return end;
   for (const std::string_view words : {"except", "but not"})  // "last week, Monday except"
@@ -184,10 +190,8 @@ void TimeParser::take_back(const TimeConstraint& better) {
 // "neither Monday nor Tuesday last week": the week is that of the question, the days are taken from it.
 void TimeParser::frame_neither() {
   std::vector<TimeConstraint>& all = out_.constraints;
-  bool neither = false;
-  for (size_t k = 0; k < n_; ++k) neither |= said(k, "neither");
-  if (!neither || !std::ranges::all_of(all, [](const TimeConstraint& c) { return c.join == TimeJoin::except; }))
-    return;
+  if (!std::ranges::all_of(all, [](const TimeConstraint& c) { return c.join == TimeJoin::except; })) return;
+  // Also of "all but Monday last week": an exception needs something that it is taken from.
   const auto day = std::ranges::find_if(all, [](const TimeConstraint& c) {
     return c.name == std::string_view(kDayOfNamedWeek) && c.ranges.size() == 1;
   });
@@ -214,6 +218,15 @@ void settle_frames(TimeQuery& q) {
       else if (weekend && &frame != &c && frame.axis == Axis::date && frame.ranges.size() == 1 && !frame.anchor &&
                frame.grain == Grain::week && frame.ranges[0].hi - frame.ranges[0].lo == 7 * kDaySeconds - 1)
         c.ranges = {{frame.ranges[0].lo + 5 * kDaySeconds, frame.ranges[0].hi}};  // "last week minus the weekend"
+    // "in April except Monday": every Monday of it
+    if (c.join == TimeJoin::except && c.axis == Axis::date && c.rule == TimeRule::named_day && c.ranges.size() == 1)
+      for (const TimeConstraint& frame : q.constraints)
+        if (&frame != &c && frame.join != TimeJoin::except && frame.axis == Axis::date && frame.ranges.size() == 1 &&
+            !frame.anchor && frame.ranges[0].hi - frame.ranges[0].lo > 14 * kDaySeconds) {
+          c.axis = Axis::weekday, c.rule = TimeRule::plain;
+          c.ranges = {{weekday_of(day_part(c.ranges[0].lo)), weekday_of(day_part(c.ranges[0].lo))}};
+          break;
+        }
     if (c.axis != Axis::date || c.ranges.empty() || c.grain != Grain::day || c.anchor) continue;
     const bool list = c.ranges.size() > 1;  // "on Monday and Tuesday", "on the 14th and the 15th"
     const bool day = std::string_view(c.name) == "day-of-month",

@@ -29,7 +29,8 @@ constexpr std::string_view kTimely[] = {"o'clock",     "oclock",      "dawn",   
                                         "whitsun",     "pentecost",   "carnival",    "epiphany",
                                         "midsummer",   "yom",         "purim",       "holi",
                                         "vacation",    "holidays",    "daytime",     "noontime",
-                                        "teatime",     "suppertime",  "supper",      "nightfall"};
+                                        "teatime",     "suppertime",  "supper",      "nightfall",
+                                        "than",        "busiest",     "quietest"};
 
 constexpr std::string_view kExcepting[] = {"except",   "excepting", "excluding", "exclude", "without", "besides",
                                            "barring",  "omitting",  "skipping",  "minus",   "outside", "unless",
@@ -128,6 +129,20 @@ void TimeParser::leftover(const std::vector<uint8_t>& used) {
     if (kinds[i] == Timely::beside && t_[i].lex == Lex::session &&
         !(i > 0 && (is(i - 1, Lex::number) || is(i - 1, Lex::ordinal))))
       kinds[i] = Timely::no;
+  size_t named = 0;
+  for (const TimeConstraint& c : out_.constraints) named += c.ranges.size();
+  for (size_t i = 0; i < n_; ++i) {
+    // "longer than Monday's": both are there; "rather than in May": that is said elsewhere
+    if (said(i, "than") && (named > 1 || (i > 0 && said(i - 1, "rather")))) kinds[i] = Timely::no;
+    // "last week but in May": neither an exception nor anything else
+    if (is(i, Word::but) && used[i] != 1 && i > 0 && used[i - 1] == 1 && i + 1 < n_ && used[i + 1] == 1)
+      kinds[i] = Timely::yes;
+    const bool days = is(i, Lex::unit) && t_[i].plural && kinds[i] != Timely::no;  // "on days other than Tuesday"
+    if (days && std::any_of(out_.constraints.begin(), out_.constraints.end(), [&](const TimeConstraint& c) {
+          return c.join == TimeJoin::except && i + 1 < n_ && c.begin == t_[i + 1].begin;
+        }))
+      kinds[i] = Timely::no;
+  }
   const bool timed = !out_.constraints.empty();
   auto sure = [&](size_t i) {
     if (i >= n_) return false;
@@ -151,6 +166,24 @@ void TimeParser::leftover(const std::vector<uint8_t>& used) {
     out_.unread.emplace_back(text_.substr(t_[i].begin, t_[end - 1].end - t_[i].begin));
     i = end;
   }
+}
+
+std::vector<std::string> TimeParser::left(const std::vector<uint8_t>& used) {
+  out_.constraints.emplace_back();  // a time is named
+  leftover(used);
+  return std::move(out_.unread);
+}
+
+std::vector<std::string> timely_words_left(std::string_view text, const TimeWords& words,
+                                           const std::vector<uint8_t>& used) {
+  return TimeParser(text, words, Clock{}).left(used);
+}
+
+bool speaks_of_exception(std::string_view words) {
+  const TimeWords w = time_words(words);
+  for (size_t i = 0; i < w.tokens.size(); ++i)
+    if (among(w.spelling(i), kExcepting) || w.spelling(i) == "but") return true;
+  return false;
 }
 
 }  // namespace quern::memory

@@ -45,6 +45,7 @@ class TimeParser {
     look_over();
   }
   TimeQuery run();
+  std::vector<std::string> left(const std::vector<uint8_t>& used);
 
  private:
   // time_numbers.cc: numbers and tests of tokens

@@ -78,6 +78,11 @@ std::vector<TimeRange> hours_of(DayPart part);
 // Days and weekdays beside a month or a week are of that one ("in February except on the 14th").
 void settle_frames(TimeQuery& query);
 TimeQuery parse_time(std::string_view text, const Clock& clock);
+// Words of time, of order and of exceptions among the tokens that are not 1 in `used`, neighbors together: of a question
+// that names a time.
+std::vector<std::string> timely_words_left(std::string_view text, const TimeWords& words,
+                                           const std::vector<uint8_t>& used);
+bool speaks_of_exception(std::string_view words);  // one of them is "except" or the like
 TimeQuery parse_time(std::string_view text, const TimeWords& words, const Clock& clock);
 
 }  // namespace quern::memory

@@ -290,6 +290,8 @@ void han_dates(std::vector<WordPiece>& words) {
     return han_number(w);
   };
   auto is = [&](size_t i, std::string_view w) { return i < words.size() && words[i].word == w; };
+  // "十二月，24号不算": a comma parts them.
+  auto joined_on = [&](size_t i) { return i < words.size() && words[i].before.find(',') == std::string::npos; };
   std::vector<WordPiece> out;
   for (size_t i = 0; i < words.size();) {
     size_t k = i;
@@ -297,11 +299,13 @@ void han_dates(std::vector<WordPiece>& words) {
     if (number(k).size() == 4 && is(k + 1, "年")) year = number(k), k += 2;
     if (!number(k).empty() && (is(k + 1, "月") || is(k + 1, "月份"))) {
       month = number(k), k += 2;
-      if (!number(k).empty() && (is(k + 1, "日") || is(k + 1, "号") || is(k + 1, "號"))) day = number(k), k += 2;
+      if (joined_on(k) && !number(k).empty() && (is(k + 1, "日") || is(k + 1, "号") || is(k + 1, "號")))
+        day = number(k), k += 2;
     } else if (k < words.size() && words[k].word.ends_with("月")) {
       month = han_number(words[k].word.substr(0, words[k].word.size() - 3));
       if (!month.empty()) ++k;
-      if (!month.empty() && !number(k).empty() && (is(k + 1, "日") || is(k + 1, "号"))) day = number(k), k += 2;
+      if (!month.empty() && joined_on(k) && !number(k).empty() && (is(k + 1, "日") || is(k + 1, "号")))
+        day = number(k), k += 2;
     } else if (year.empty() && !number(k).empty() && (is(k + 1, "号") || is(k + 1, "日"))) {
       const int d = std::atoi(number(k).c_str());
       const bool to = i > 0 && (is(i - 1, "到") || is(i - 1, "至") || is(i - 1, "~"));
@@ -377,6 +381,21 @@ std::vector<WordPiece> german_parts(const std::vector<WordPiece>& words) {
   return out;
 }
 
+// "ce soir-là", "cette semaine-là": that one; "ce" by itself is this one.
+void far_demonstratives(std::vector<WordPiece>& words, std::vector<std::string>& spelled) {
+  for (size_t i = 2; i < words.size(); ++i) {
+    if (spelled[i] != "la" || words[i].before != "-") continue;
+    for (size_t back = i - 1; back > 0 && i - back < 4; --back) {
+      std::string& w = spelled[back - 1];
+      if (w != "ce" && w != "cet" && w != "cette") continue;
+      w = "ce_la";
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+      spelled.erase(spelled.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    }
+  }
+}
+
 // "6." in German is the sixth, before a word or behind "am", "dem" and the like.
 void ordinal_points(std::vector<WordPiece>& words, const std::string& tail) {
   static constexpr std::string_view kLeading[] = {"am",  "dem", "den",  "vom", "zum", "der",
@@ -441,6 +460,7 @@ PlainWording plain_wording(std::string_view question, const std::vector<std::str
   }
   std::vector<WordPiece> words = out.language == Language::french ? parts : s.words;
   std::vector<std::string> spelled = folded_all(words, names);
+  if (out.language == Language::french) far_demonstratives(words, spelled);
   for (size_t i = 0; i < words.size(); ++i)
     words[i].name = std::find(names.begin(), names.end(), folded(words[i].word)) != names.end();
   for (size_t i = 0; i < words.size(); ++i)
