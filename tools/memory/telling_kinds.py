@@ -1,7 +1,7 @@
 """Trains what tells kinds of facts, or of events, apart (quern/memory/kinds/telling_kinds.h) from tellings.
 
     python3 tools/memory/telling_kinds.py tools/memory/fact_tellings.txt models/tellings/facts.txt [--check]
-    python3 tools/memory/telling_kinds.py tools/memory/event_tellings.txt models/tellings/events.txt [--check]
+    python3 tools/memory/telling_kinds.py tools/memory/event_tellings.txt models/tellings/events.txt --smallest 8 [--check]
 
 For every kind a logistic regression over words and pairs of words; of facts one more tells statements from wishes, questions
 and other people's, and one the end of a thing from its beginning. Gradient steps in a fixed order: the same file every time.
@@ -14,7 +14,6 @@ import numpy as np
 STATEMENT, ENDED = 'statement', 'ended'
 STEPS, RATE, RIDGE = 150, 0.1, 5e-4
 OF_KIND, OF_LEXICON = 4.0, 0.25  # weights of the rows of a kind, and of entries of a lexicon
-SMALLEST = 3                     # of 127: weights below it are left out
 LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'  # of outputs
 
 
@@ -88,6 +87,7 @@ def fit(x, y, weight):  # [texts, classes]
 
 def main():
     a = argparse.ArgumentParser(); a.add_argument('tellings', type=Path); a.add_argument('out', type=Path); a.add_argument('--check', action='store_true')
+    a.add_argument('--smallest', type=int, default=3, help='of 127: weights below it are left out')
     a = a.parse_args()
     rows, lexicon, phrases = read(a.tellings)
     texts = [t for _, _, t in rows] + [w for _, w in lexicon]
@@ -130,7 +130,7 @@ def main():
     w, b = train(np.ones(len(texts)))
     scale = np.abs(w).max() / 127
     q = np.rint(w / scale).astype(int)
-    q[np.abs(q) < SMALLEST] = 0
+    q[np.abs(q) < a.smallest] = 0
     keep = [i for i in range(len(names)) if q[i].any()]
     lines = ['quern-telling-kinds-2', ' '.join(kinds + more), *[','.join(phrases.get(k, [])) for k in kinds + more], f'{scale:.9g} {len(keep)}',
              ' '.join(f'{v:.6g}' for v in b)]
