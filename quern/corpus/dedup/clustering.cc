@@ -25,12 +25,12 @@ bool may_pair(const RankedDocument& a, const RankedDocument& b, Scope scope) {
 
 Meetings arrange(std::span<const RankedDocument> ranked, const Candidates& c, Scope scope) {
   const size_t n = ranked.size();
-  std::vector<std::pair<uint32_t, uint32_t>> place;  // document → position
+  std::vector<std::pair<RecordNumber, uint32_t>> place;  // document → position
   place.reserve(n);
   for (size_t p = 0; p < n; ++p) place.emplace_back(ranked[p].document, static_cast<uint32_t>(p));
   std::sort(place.begin(), place.end());
-  const auto position = [&](uint32_t document) {
-    const auto at = std::lower_bound(place.begin(), place.end(), std::pair<uint32_t, uint32_t>(document, 0));
+  const auto position = [&](uint64_t document) {
+    const auto at = std::lower_bound(place.begin(), place.end(), std::pair<RecordNumber, uint32_t>(document, 0));
     QUERN_CHECK(at != place.end() && at->first == document, "document {} is no contender", document);
     return at->second;
   };
@@ -48,7 +48,7 @@ Meetings arrange(std::span<const RankedDocument> ranked, const Candidates& c, Sc
   std::vector<std::pair<uint32_t, uint32_t>> places;  // position, group
   for (size_t g = 0; g < c.groups.size(); ++g) {
     m.groups.emplace_back();
-    for (uint32_t d : c.groups[g]) {
+    for (const uint64_t d : c.groups[g]) {
       m.groups[g].push_back(position(d));
       places.emplace_back(m.groups[g].back(), static_cast<uint32_t>(g));
     }

@@ -24,7 +24,7 @@ inline std::vector<std::string> setting_names(Clustering) { return {"star", "clo
 inline std::vector<std::string> setting_names(Scope) { return {"all", "across", "within"}; }
 
 struct RankedDocument {
-  uint32_t document = 0;
+  RecordNumber document;
   uint32_t source = 0;
 };
 
