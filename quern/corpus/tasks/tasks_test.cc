@@ -121,6 +121,29 @@ TEST_F(TasksTest, RefusesWhatIsNotAsPlanned) {
   EXPECT_NE(message_of([&] { plan(r, "out", 2); }).find("already contains a manifest.json"), std::string::npos);
 }
 
+// A process that is killed while it ends a plan leaves a file that it was about to rename.
+TEST_F(TasksTest, TheEndRemovesWhatKilledOnesLeft) {
+  const CorpusRecipe r = recipe("");
+  const TaskPlan p = plan(r, "out", 2);
+  for (const PlannedTask& t : p.tasks) {
+    if (t.stage == "finish")
+      for (const char* name : {"clusters.jsonl.zst.part17", "report.html.part17", "recipe.json.part4", "mine.part17"})
+        write_file(root_ / "out" / name, "half");
+    ASSERT_TRUE(run_task(p, t.id)) << t.id;
+  }
+  const auto left = [&] {
+    std::set<std::string> names;
+    for (const auto& e : fs::directory_iterator(root_ / "out"))
+      if (e.path().filename().string().find(".part") != std::string::npos) names.insert(e.path().filename());
+    return names;
+  };
+  EXPECT_EQ(left(), std::set<std::string>{"mine.part17"});
+  // Killed behind the manifest: whoever asks for the task again cleans up.
+  write_file(root_ / "out/report.html.part18", "half");
+  EXPECT_FALSE(run_task(p, "finish-0"));
+  EXPECT_EQ(left(), std::set<std::string>{"mine.part17"});
+}
+
 // Numbers of the later shards begin behind 2^33, as if the second had as many records more.
 TEST_F(TasksTest, BytesWithRecordNumbersAbove33Bits) {
   constexpr uint64_t kGap = (uint64_t{1} << 33) + 12345;
