@@ -25,8 +25,9 @@ inline std::vector<std::string> setting_names(Scope) { return {"all", "across", 
 
 struct RankedDocument {
   RecordNumber document;
-  uint32_t source = 0;
+  uint16_t source = 0;
 };
+static_assert(sizeof(RankedDocument) == 8);
 
 // contenders: the candidates' documents, the best first. like(a, b): the similarity of contenders a and b (positions)
 // when it passes, else negative; called from several threads.

@@ -5,6 +5,7 @@
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/dedup_parts.h"
+#include "quern/corpus/dedup/document_places.h"
 #include "quern/corpus/sketch/similarity.h"
 
 namespace quern::corpus {
@@ -165,14 +166,8 @@ PairSteps::PairSteps(uint64_t pairs) : step((pairs + kPairSample - 1) / kPairSam
 
 std::vector<double> pair_similarities(const std::vector<CandidatePair>& some, const CandidateSets& sets) {
   const std::vector<CandidateDocument>& order = sets.order;
-  std::vector<std::pair<RecordNumber, uint32_t>> place;  // document, position
-  place.reserve(order.size());
-  for (size_t p = 0; p < order.size(); ++p) place.emplace_back(order[p].number, static_cast<uint32_t>(p));
-  std::sort(place.begin(), place.end());
-  const auto set_of = [&](uint64_t d, std::vector<uint64_t>& to) {
-    const auto at = std::lower_bound(place.begin(), place.end(), std::pair<RecordNumber, uint32_t>(d, 0));
-    read_set(sets.files, order[at->second], to);
-  };
+  const DocumentPlaces places(order.size(), [&](size_t p) { return order[p].number; });
+  const auto set_of = [&](uint64_t d, std::vector<uint64_t>& to) { read_set(sets.files, order[places.of(d)], to); };
   std::vector<double> alike(some.size());
   parallel_shares(static_cast<int64_t>(some.size()), 16, [&](int64_t begin, int64_t end) {
     std::vector<uint64_t> two[2];
@@ -192,7 +187,7 @@ NearDecisions choose_kept(const DedupJob& job, const Segments& segments, const C
   std::vector<RankedDocument> ranked;
   uint32_t settled = 0;
   for (const CandidateDocument& m : order)
-    ranked.push_back({m.number, m.record.source}), settled += m.number < job.index.documents;
+    ranked.push_back({m.number, static_cast<uint16_t>(m.record.source)}), settled += m.number < job.index.documents;
   SetSimilarity set_similarity(job.config, segments, sets);
   const SimilarityFunction like = [&](uint32_t a, uint32_t b) { return set_similarity(a, b); };
   const DuplicateDecisions e = job.config.clustering == Clustering::star
