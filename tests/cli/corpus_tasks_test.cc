@@ -149,6 +149,39 @@ TEST_F(CliCorpusTasks, KilledAnywhereTheBytesAreTheSame) {
   EXPECT_EQ(bytes("again"), expected);
 }
 
+// The first tasks that a runner has are killed, one after the other and each at another moment.
+TEST_F(CliCorpusTasks, ARunnerStartsKilledTasksAgain) {
+  ASSERT_EQ(run("build r.toml --out whole").code, 0);
+  ASSERT_EQ(run("plan r.toml --out out --tasks 3").code, 0);
+  Ran r = shell(fmt::format(R"(cd {}
+quern corpus run out.plan.json -j 2 &
+runner=$!
+for wait in 0 0.03 0.1; do
+  sleep $wait
+  task= tries=0
+  while [ -z "$task" ] && [ $tries -lt 1000000 ]; do
+    read -r task others < /proc/$runner/task/$runner/children || :
+    tries=$((tries + 1))
+  done
+  kill -KILL $task || exit 9
+done
+wait $runner)",
+                            dir_));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("was killed by signal 9: it is started again"), std::string::npos) << r.err;
+  EXPECT_EQ(bytes("out"), bytes("whole"));
+  EXPECT_FALSE(fs::exists(dir_ + "/out/unfinished"));
+}
+
+// A thread that is not the runner's, as a profiler has: it starts the program for every task instead of copying itself.
+TEST_F(CliCorpusTasks, ARunnerWithAnotherThreadCopiesNothing) {
+  ASSERT_EQ(run("build r.toml --out whole").code, 0);
+  ASSERT_EQ(run("plan r.toml --out out --tasks 2").code, 0);
+  const Ran r = shell(fmt::format("cd {} && LD_PRELOAD={} quern corpus run out.plan.json", dir_, QUERN_EXTRA_THREAD));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(bytes("out"), bytes("whole"));
+}
+
 TEST_F(CliCorpusTasks, SaysWhatIsWrong) {
   Ran r = run("plan r.toml");
   EXPECT_EQ(r.code, 2);

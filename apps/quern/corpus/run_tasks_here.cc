@@ -28,13 +28,17 @@ struct RunningTask {
   std::unique_ptr<train::ChildProcess> process;
 };
 
+bool reports(const PlannedTask& t) { return t.stage == "finish" || t.stage == "later"; }
+
 class LocalTasks {
  public:
   LocalTasks(const TaskPlan& plan, const std::filesystem::path& file, int64_t jobs)
       : plan_(plan), file_(std::filesystem::absolute(file)), jobs_(static_cast<size_t>(jobs)) {
     for (const PlannedStage& s : plan.stages) left_[s.name] = s.tasks;
     for (const PlannedTask& t : plan.tasks)
-      if (task_done(plan, t))
+      if (reports(t))
+        continue;
+      else if (++tasks_; task_done(plan, t))
         --left_[t.stage], ++done_;
       else
         waiting_.emplace_back(&t, 0);
@@ -46,7 +50,7 @@ class LocalTasks {
       start_ready();
       if (running_.empty()) break;
       collect();
-      progress_("{} of {} tasks done", done_, plan_.tasks.size());
+      progress_("{} of {} tasks done", done_, tasks_);
     }
     return !failed_;
   }
@@ -59,13 +63,21 @@ class LocalTasks {
     for (auto at = waiting_.begin(); at != waiting_.end() && running_.size() < jobs_ && !failed_;) {
       const auto [task, starts] = *at;
       if (!ready(*task)) break;  // stages follow each other
-      const int threads = std::max(1, thread_count() / static_cast<int>(jobs_));
-      running_.push_back(
-          {task, starts + 1,
-           std::make_unique<train::ChildProcess>(std::vector<std::string>{
-               "/proc/self/exe", "--threads", std::to_string(threads), "corpus", "task", file_.string(), task->id})});
+      running_.push_back({task, starts + 1, start(task->id)});
       at = waiting_.erase(at);
     }
+  }
+  // A copy of this process has the program and the plan already. Where there is another thread, which is none of
+  // ours (a profiler's, a sanitizer's), the program is started instead.
+  std::unique_ptr<train::ChildProcess> start(const std::string& id) const {
+    const int threads = std::max(1, thread_count() / static_cast<int>(jobs_));
+    if (!train::can_be_copied())
+      return std::make_unique<train::ChildProcess>(std::vector<std::string>{
+          "/proc/self/exe", "--threads", std::to_string(threads), "corpus", "task", file_.string(), id});
+    return std::make_unique<train::ChildProcess>([&] {
+      set_thread_count(threads);
+      return run_planned_task(plan_, id, ReportForm::text);
+    });
   }
   void collect() {
     bool ended = false;
@@ -100,7 +112,7 @@ class LocalTasks {
   std::map<std::string, uint64_t> left_;  // tasks of a stage that are not done
   std::list<std::pair<const PlannedTask*, int>> waiting_;
   std::list<RunningTask> running_;
-  uint64_t done_ = 0;
+  uint64_t tasks_ = 0, done_ = 0;
   bool failed_ = false;
   Progress progress_;
 };
@@ -108,13 +120,10 @@ class LocalTasks {
 }  // namespace
 
 int run_tasks_here(const TaskPlan& plan, const std::filesystem::path& file, int64_t jobs) {
-  TaskPlan first = plan;  // the last tasks run here: they report
-  std::erase_if(first.tasks, [](const PlannedTask& t) { return t.stage == "finish" || t.stage == "later"; });
-  if (!LocalTasks(first, file, jobs).run()) return 1;
+  if (!LocalTasks(plan, file, jobs).run()) return 1;
   int status = 0;
   for (const PlannedTask& t : plan.tasks)
-    if (t.stage == "finish" || t.stage == "later")
-      status = std::max(status, run_planned_task(plan, t.id, ReportForm::text));
+    if (reports(t)) status = std::max(status, run_planned_task(plan, t.id, ReportForm::text));  // here: they report
   return status;
 }
 

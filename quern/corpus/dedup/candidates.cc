@@ -10,9 +10,18 @@ namespace {
 
 constexpr size_t kReadRecords = 65536;
 
-void groups_of(std::vector<BandRecord>& r, const std::function<void(std::span<const uint32_t>)>& f,
-               std::vector<uint32_t>& group) {
-  std::sort(r.begin(), r.end(), [](const BandRecord& a, const BandRecord& b) {
+#pragma pack(push, 1)
+struct NumberedKey {  // of a slice that is not the first; of others, a BandRecord holds the number
+  uint64_t key;
+  RecordNumber document;
+};
+#pragma pack(pop)
+static_assert(sizeof(NumberedKey) == 13);
+
+template <class Key>
+void groups_of(std::vector<Key>& r, const std::function<void(std::span<const RecordNumber>)>& f,
+               std::vector<RecordNumber>& group) {
+  std::sort(r.begin(), r.end(), [](const Key& a, const Key& b) {
     const uint64_t ka = a.key, kb = b.key;
     return ka != kb ? ka < kb : a.document < b.document;
   });
@@ -33,19 +42,19 @@ void compact(std::vector<CandidatePair>& pairs) {
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
 }
 
-}  // namespace
-
-void for_each_group(std::span<const RecordSlice> slices, uint64_t memory,
-                    const std::function<void(std::span<const uint32_t>)>& f, KeyShare share) {
+template <class Key>
+void each_group(std::span<const RecordSlice> slices, uint64_t memory,
+                const std::function<void(std::span<const RecordNumber>)>& f, KeyShare share) {
   uint64_t n = 0;
   for (const RecordSlice& s : slices) n += s.end - s.begin;
   const uint64_t own = n / static_cast<uint64_t>(share.parts);
-  const uint64_t fit = std::max<uint64_t>(memory / sizeof(BandRecord), kReadRecords);
+  const uint64_t fit = std::max<uint64_t>(memory / sizeof(Key), kReadRecords);
   // Keys are even: half of the room is slack.
   const uint64_t passes = own <= fit ? 1 : (own + fit / 2 - 1) / (fit / 2);
   const uint64_t ranges = passes * static_cast<uint64_t>(share.parts);
-  std::vector<BandRecord> taken, buffer(std::min<uint64_t>(n, kReadRecords));
-  std::vector<uint32_t> group;
+  std::vector<Key> taken;
+  std::vector<BandRecord> buffer(std::min<uint64_t>(n, kReadRecords));
+  std::vector<RecordNumber> group;
   taken.reserve(std::min(n, fit));  // what is not used is not touched; growing would hold it twice for a moment
   for (uint64_t pass = 0; pass < passes; ++pass) {
     const uint64_t range = static_cast<uint64_t>(share.part) * passes + pass;
@@ -56,8 +65,7 @@ void for_each_group(std::span<const RecordSlice> slices, uint64_t memory,
         s.file->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
         for (uint64_t i = 0; i < some; ++i) {
           if (ranges != 1 && (static_cast<unsigned __int128>(buffer[i].key) * ranges) >> 64 != range) continue;
-          taken.push_back(buffer[i]);
-          taken.back().document += s.first;
+          taken.push_back({buffer[i].key, static_cast<decltype(Key::document)>(s.first + buffer[i].document)});
         }
         at += some;
       }
@@ -65,8 +73,17 @@ void for_each_group(std::span<const RecordSlice> slices, uint64_t memory,
   }
 }
 
-std::vector<uint32_t> Candidates::documents() const {
-  std::vector<uint32_t> d;
+}  // namespace
+
+void for_each_group(std::span<const RecordSlice> slices, uint64_t memory,
+                    const std::function<void(std::span<const RecordNumber>)>& f, KeyShare share) {
+  const bool one_numbering = std::ranges::all_of(slices, [](const RecordSlice& s) { return s.first == 0; });
+  one_numbering ? each_group<BandRecord>(slices, memory, f, share)
+                : each_group<NumberedKey>(slices, memory, f, share);
+}
+
+std::vector<RecordNumber> Candidates::documents() const {
+  std::vector<RecordNumber> d;
   for (const CandidatePair& p : pairs) d.push_back(p.low), d.push_back(p.high);
   for (const auto& g : groups) d.insert(d.end(), g.begin(), g.end());
   std::sort(d.begin(), d.end());
@@ -80,16 +97,16 @@ void Candidates::compact() {
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
 }
 
-void each_band_candidates(std::span<const Band> bands, uint64_t memory, const std::function<bool(uint32_t)>& skip,
-                          uint32_t settled, const std::function<void(Candidates&&)>& take) {
+void each_band_candidates(std::span<const Band> bands, uint64_t memory, const std::function<bool(uint64_t)>& skip,
+                          uint64_t settled, const std::function<void(Candidates&&)>& take) {
   std::mutex lock;
   const uint64_t share = memory / static_cast<uint64_t>(thread_count());
   parallel_dynamic(static_cast<int64_t>(bands.size()), [&](int64_t b) {
     Candidates c;
-    std::vector<uint32_t> kept;
-    for_each_group(bands[static_cast<size_t>(b)], share, [&](std::span<const uint32_t> group) {
+    std::vector<RecordNumber> kept;
+    for_each_group(bands[static_cast<size_t>(b)], share, [&](std::span<const RecordNumber> group) {
       kept.clear();
-      for (uint32_t d : group)
+      for (const uint64_t d : group)
         if (!skip(d)) kept.push_back(d);
       const auto old = static_cast<uint64_t>(std::lower_bound(kept.begin(), kept.end(), settled) - kept.begin());
       if (old == kept.size()) return;
@@ -107,8 +124,8 @@ void each_band_candidates(std::span<const Band> bands, uint64_t memory, const st
   });
 }
 
-Candidates find_candidates(std::span<const Band> bands, uint64_t memory, const std::function<bool(uint32_t)>& skip,
-                           uint32_t settled) {
+Candidates find_candidates(std::span<const Band> bands, uint64_t memory, const std::function<bool(uint64_t)>& skip,
+                           uint64_t settled) {
   Candidates all;
   size_t compacted = 0;
   each_band_candidates(bands, memory, skip, settled, [&](Candidates&& c) {

@@ -4,8 +4,8 @@
 #include <atomic>
 
 #include "quern/base/disjoint_sets.h"
-#include "quern/base/error.h"
 #include "quern/base/threads.h"
+#include "quern/corpus/dedup/document_places.h"
 
 namespace quern::corpus {
 namespace {
@@ -25,38 +25,30 @@ bool may_pair(const RankedDocument& a, const RankedDocument& b, Scope scope) {
 
 Meetings arrange(std::span<const RankedDocument> ranked, const Candidates& c, Scope scope) {
   const size_t n = ranked.size();
-  std::vector<std::pair<uint32_t, uint32_t>> place;  // document → position
-  place.reserve(n);
-  for (size_t p = 0; p < n; ++p) place.emplace_back(ranked[p].document, static_cast<uint32_t>(p));
-  std::sort(place.begin(), place.end());
-  const auto position = [&](uint32_t document) {
-    const auto at = std::lower_bound(place.begin(), place.end(), std::pair<uint32_t, uint32_t>(document, 0));
-    QUERN_CHECK(at != place.end() && at->first == document, "document {} is no contender", document);
-    return at->second;
-  };
+  const DocumentPlaces places(n, [&](size_t p) { return ranked[p].document; });
   Meetings m;
   std::vector<std::pair<uint32_t, uint32_t>> links;  // worse, better
   links.reserve(c.pairs.size());
   for (const CandidatePair& pair : c.pairs) {
-    const uint32_t a = position(pair.low), b = position(pair.high);
+    const uint32_t a = places.of(pair.low), b = places.of(pair.high);
     if (may_pair(ranked[a], ranked[b], scope)) links.emplace_back(std::max(a, b), std::min(a, b));
   }
   std::sort(links.begin(), links.end());
   m.first.assign(n + 1, 0);
   for (const auto& [worse, better] : links) ++m.first[worse + 1], m.better.push_back(better);
   for (size_t p = 0; p < n; ++p) m.first[p + 1] += m.first[p];
-  std::vector<std::pair<uint32_t, uint32_t>> places;  // position, group
+  std::vector<std::pair<uint32_t, uint32_t>> grouped;  // position, group
   for (size_t g = 0; g < c.groups.size(); ++g) {
     m.groups.emplace_back();
-    for (uint32_t d : c.groups[g]) {
-      m.groups[g].push_back(position(d));
-      places.emplace_back(m.groups[g].back(), static_cast<uint32_t>(g));
+    for (const uint64_t d : c.groups[g]) {
+      m.groups[g].push_back(places.of(d));
+      grouped.emplace_back(m.groups[g].back(), static_cast<uint32_t>(g));
     }
     std::sort(m.groups[g].begin(), m.groups[g].end());
   }
-  std::sort(places.begin(), places.end());
+  std::sort(grouped.begin(), grouped.end());
   m.group_first.assign(n + 1, 0);
-  for (const auto& [p, g] : places) ++m.group_first[p + 1], m.group_of.push_back(g);
+  for (const auto& [p, g] : grouped) ++m.group_first[p + 1], m.group_of.push_back(g);
   for (size_t p = 0; p < n; ++p) m.group_first[p + 1] += m.group_first[p];
   return m;
 }

@@ -24,9 +24,10 @@ inline std::vector<std::string> setting_names(Clustering) { return {"star", "clo
 inline std::vector<std::string> setting_names(Scope) { return {"all", "across", "within"}; }
 
 struct RankedDocument {
-  uint32_t document = 0;
-  uint32_t source = 0;
+  RecordNumber document;
+  uint16_t source = 0;
 };
+static_assert(sizeof(RankedDocument) == 8);
 
 // contenders: the candidates' documents, the best first. like(a, b): the similarity of contenders a and b (positions)
 // when it passes, else negative; called from several threads.

@@ -8,10 +8,10 @@ namespace quern::corpus {
 
 void find_exact_copies(const DedupJob& job, const Segments& segments, std::span<const RecordSlice> slices,
                        KeyShare share, const std::function<void(const ExactCopy&)>& note) {
-  std::vector<std::pair<DocumentRecord, uint32_t>> group;
-  const auto look = [&](std::span<const uint32_t> same_key) {
+  std::vector<std::pair<DocumentRecord, uint64_t>> group;
+  const auto look = [&](std::span<const RecordNumber> same_key) {
     group.clear();
-    for (uint32_t d : same_key) group.emplace_back(segments.record(d), d);
+    for (const uint64_t d : same_key) group.emplace_back(segments.record(d), d);
     std::sort(group.begin(), group.end(), [](const auto& a, const auto& b) {
       return a.first.content != b.first.content ? a.first.content < b.first.content : better(a.first, b.first);
     });
@@ -45,7 +45,7 @@ Documents mark_exact_copies(const DedupJob& job, Documents all) {
     std::vector<ExactCopy> found;
     uint64_t gone = 0;
     const auto apply = [&](const ExactCopy& c) {
-      all.survivor[c.document] = c.front;
+      all.survivor[c.document] = static_cast<uint32_t>(c.front);
       all.set_status(c.document, static_cast<DocStatus>(c.status));
       gone += c.status == kExactDuplicate;
     };

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <span>
 
+#include "quern/base/error.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/dedup_parts.h"
+#include "quern/corpus/dedup/document_places.h"
 #include "quern/corpus/sketch/similarity.h"
 
 namespace quern::corpus {
@@ -76,12 +78,11 @@ Candidates find_pairs(const DedupJob& job, const Documents& all) {
        b += static_cast<size_t>(job.ranks.size()))
     bands.push_back(all.segments.band(b));
   Candidates c = find_candidates(
-      bands, job.config.memory, [&](uint32_t d) { return all.removed(d); },
-      static_cast<uint32_t>(job.index.documents));
+      bands, job.config.memory, [&](uint64_t d) { return all.removed(d); }, job.index.documents);
   if (job.ranks.alone()) return c;
-  std::vector<uint32_t> flat;
+  std::vector<RecordNumber> flat;
   for (const auto& g : c.groups) {
-    flat.push_back(static_cast<uint32_t>(g.size()));
+    flat.push_back(g.size());
     flat.insert(flat.end(), g.begin(), g.end());
   }
   flat = job.ranks.gather(flat);
@@ -114,10 +115,10 @@ void sort_sets(const Segments& segments, std::vector<CandidateDocument>& order, 
 }
 
 // The documents begin … end, with their records; their sets are in the file of `sorted_by`.
-std::vector<CandidateDocument> candidate_documents(const Segments& segments, std::span<const uint32_t> documents,
+std::vector<CandidateDocument> candidate_documents(const Segments& segments, std::span<const RecordNumber> documents,
                                                    int sorted_by) {
   std::vector<CandidateDocument> order;
-  for (const uint32_t d : documents) order.push_back({segments.record(d), d, static_cast<uint32_t>(sorted_by)});
+  for (const uint64_t d : documents) order.push_back({segments.record(d), d, static_cast<uint16_t>(sorted_by)});
   return order;
 }
 
@@ -128,8 +129,9 @@ void best_first(std::vector<CandidateDocument>& order) {
 
 // Each rank has a share of them, and the first has all in the end.
 CandidateSets sorted_by_ranks(const DedupJob& job, const RunFolder& folder, const Segments& segments,
-                              const std::vector<uint32_t>& documents) {
+                              const std::vector<RecordNumber>& documents) {
   if (job.ranks.alone()) return sorted_sets(job, folder.folder(), segments, documents);
+  QUERN_CHECK(job.ranks.size() <= 1 << 16);  // sorted_by
   const comm::Range cut =
       comm::even_range(static_cast<int64_t>(documents.size()), job.ranks.size(), job.ranks.rank());
   CandidateSets sets;
@@ -152,7 +154,7 @@ CandidateSets sorted_by_ranks(const DedupJob& job, const RunFolder& folder, cons
 }  // namespace
 
 CandidateSets sorted_sets(const DedupJob& job, const std::filesystem::path& folder, const Segments& segments,
-                          const std::vector<uint32_t>& documents) {
+                          const std::vector<RecordNumber>& documents) {
   CandidateSets sets;
   sets.order = candidate_documents(segments, documents, 0);
   if (job.wants_sets()) sort_sets(segments, sets.order, sets.files.emplace_back(folder));
@@ -164,18 +166,12 @@ PairSteps::PairSteps(uint64_t pairs) : step((pairs + kPairSample - 1) / kPairSam
 
 std::vector<double> pair_similarities(const std::vector<CandidatePair>& some, const CandidateSets& sets) {
   const std::vector<CandidateDocument>& order = sets.order;
-  std::vector<std::pair<uint32_t, uint32_t>> place;  // document, position
-  place.reserve(order.size());
-  for (size_t p = 0; p < order.size(); ++p) place.emplace_back(order[p].number, static_cast<uint32_t>(p));
-  std::sort(place.begin(), place.end());
-  const auto set_of = [&](uint32_t d, std::vector<uint64_t>& to) {
-    const auto at = std::lower_bound(place.begin(), place.end(), std::pair<uint32_t, uint32_t>(d, 0));
-    read_set(sets.files, order[at->second], to);
-  };
+  const DocumentPlaces places(order.size(), [&](size_t p) { return order[p].number; });
+  const auto set_of = [&](uint64_t d, std::vector<uint64_t>& to) { read_set(sets.files, order[places.of(d)], to); };
   std::vector<double> alike(some.size());
   parallel_shares(static_cast<int64_t>(some.size()), 16, [&](int64_t begin, int64_t end) {
     std::vector<uint64_t> two[2];
-    uint32_t last = UINT32_MAX;  // pairs ascend: several begin with the same document
+    uint64_t last = UINT64_MAX;  // pairs ascend: several begin with the same document
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       if (some[i].low != last) set_of(some[i].low, two[0]), last = some[i].low;
       set_of(some[i].high, two[1]);
@@ -191,7 +187,7 @@ NearDecisions choose_kept(const DedupJob& job, const Segments& segments, const C
   std::vector<RankedDocument> ranked;
   uint32_t settled = 0;
   for (const CandidateDocument& m : order)
-    ranked.push_back({m.number, m.record.source}), settled += m.number < job.index.documents;
+    ranked.push_back({m.number, static_cast<uint16_t>(m.record.source)}), settled += m.number < job.index.documents;
   SetSimilarity set_similarity(job.config, segments, sets);
   const SimilarityFunction like = [&](uint32_t a, uint32_t b) { return set_similarity(a, b); };
   const DuplicateDecisions e = job.config.clustering == Clustering::star
@@ -230,7 +226,7 @@ Documents remove_near_duplicates(const DedupJob& job, Documents all, const Candi
   const NearDecisions near = choose_kept(job, all.segments, candidates, sets);
   all.report.compared = near.compared, all.report.passed = near.passed;
   for (const NearRemoved& r : near.removed) {
-    all.survivor[r.document] = r.survivor;
+    all.survivor[r.document] = static_cast<uint32_t>(r.survivor);
     all.set_status(r.document, kNearDuplicate);
   }
   all.report.near_removed += near.removed.size();

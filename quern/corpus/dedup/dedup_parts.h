@@ -24,26 +24,29 @@ void read_blocks(const DedupJob& job, BlockReader& blocks, Segment& own, ReadPos
 void count_filtered(DedupReport& report);  // of all sources
 
 struct ExactCopy {
-  uint32_t document, front;  // front: the document that stands for it
-  uint32_t status;           // kExactDuplicate or kShadow
+  RecordNumber document, front;  // front: the document that stands for it
+  uint8_t status;                // kExactDuplicate or kShadow
 };
+static_assert(sizeof(ExactCopy) == 11);
 void find_exact_copies(const DedupJob& job, const Segments& segments, std::span<const RecordSlice> slices,
                        KeyShare share, const std::function<void(const ExactCopy&)>& note);
 
 // A document of a candidate pair, with its sorted set: `set_at` in the file of the rank that sorted it.
 struct CandidateDocument {
   DocumentRecord record;
-  uint32_t number = 0, sorted_by = 0;
+  RecordNumber number;
+  uint16_t sorted_by = 0;
 };
+static_assert(sizeof(CandidateDocument) == 56);
 struct CandidateSets {
   std::vector<CandidateDocument> order;  // the best first
   std::vector<SpillFile> files;          // by the rank that sorted them
 };
 // Of one process; the sets go to a temporary file in `folder`.
 CandidateSets sorted_sets(const DedupJob& job, const std::filesystem::path& folder, const Segments& segments,
-                          const std::vector<uint32_t>& documents);
+                          const std::vector<RecordNumber>& documents);
 struct NearRemoved {
-  uint32_t document, survivor;
+  RecordNumber document, survivor;
 };
 struct NearDecisions {
   std::vector<NearRemoved> removed;
@@ -58,12 +61,12 @@ struct PairSteps {
 };
 std::vector<double> pair_similarities(const std::vector<CandidatePair>& pairs, const CandidateSets& sets);
 
+using RemovedFor = std::pair<RecordNumber, RecordNumber>;  // survivor, document
 constexpr size_t kSampleClusters = 12;
 // clusters.jsonl.zst, cluster sizes and sample clusters of (survivor, document), ascending. exact(d): as a copy of the
 // document that stands for it.
-void write_cluster_files(const DedupJob& job, const Segments& segments,
-                         const std::vector<std::pair<uint32_t, uint32_t>>& gone,
-                         const std::function<bool(uint32_t)>& exact, DedupReport& report);
+void write_cluster_files(const DedupJob& job, const Segments& segments, const std::vector<RemovedFor>& gone,
+                         const std::function<bool(uint64_t)>& exact, DedupReport& report);
 
 // The second pass: frames of this rank's blocks from at.position on, in order.
 struct WrittenFrame {

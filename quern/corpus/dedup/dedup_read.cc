@@ -193,7 +193,8 @@ void read_blocks(const DedupJob& job, BlockReader& blocks, Segment& own, ReadPos
         [&](Block& b) {
           while (blocks.next(b)) {
             b.first += job.index.documents;
-            if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 records in one run: split the inputs");
+            if (b.first + b.rows.size() > UINT32_MAX)
+              fail("more than 2^32 records in one process: plan the build as tasks, with more of them");
             if (job.mine(b)) return true;
           }
           end = b.after;

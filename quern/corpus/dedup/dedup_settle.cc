@@ -15,12 +15,12 @@ constexpr size_t kSampleRemoved = 3;
 struct Clusters {
   const DedupJob& job;
   const Segments& segments;
-  const std::vector<std::pair<uint32_t, uint32_t>>& gone;
-  const std::function<bool(uint32_t)>& exact;
+  const std::vector<RemovedFor>& gone;
+  const std::function<bool(uint64_t)>& exact;
 
   // Whether a removed document has its survivor's content. An exact copy of a document that was itself removed as a
   // near-duplicate is a near-duplicate of the one that is kept.
-  bool is_copy(const DocumentRecord& survivor, const DocumentRecord& removed, uint32_t d) const {
+  bool is_copy(const DocumentRecord& survivor, const DocumentRecord& removed, uint64_t d) const {
     return exact(d) && removed.content == survivor.content;
   }
 };
@@ -44,16 +44,16 @@ std::vector<ClusterSample> sample_clusters(const Clusters& c) {
     const auto [size, begin] = ranges[k];
     ClusterSample& sample = samples.emplace_back();
     sample.size = size + 1;
-    const auto document = [&](uint32_t d) {
+    const auto document = [&](uint64_t d) {
       const DocumentRecord r = c.segments.record(d);
       return SampleDocument{.number = d, .source = r.source, .id = r.id, .bytes = r.length, .text = {}};
     };
-    const uint32_t s = gone[begin].first;
+    const uint64_t s = gone[begin].first;
     sample.survivor = document(s);
     if (c.job.wants_sets()) c.segments.set(s, c.segments.record(s), survivor), sort_unique(survivor, scratch);
     const size_t some = std::min(kSampleRemoved, size);
     for (size_t i = 0; i < some; ++i) {
-      const uint32_t d = gone[begin + i * size / some].second;
+      const uint64_t d = gone[begin + i * size / some].second;
       SampleDocument& removed = sample.removed.emplace_back(document(d));
       removed.exact = c.is_copy(c.segments.record(s), c.segments.record(d), d);
       if (!c.job.wants_sets()) continue;
@@ -100,9 +100,8 @@ Documents settle(const DedupJob& job, Documents all) {
   return all;
 }
 
-void write_cluster_files(const DedupJob& job, const Segments& segments,
-                         const std::vector<std::pair<uint32_t, uint32_t>>& gone,
-                         const std::function<bool(uint32_t)>& exact, DedupReport& report) {
+void write_cluster_files(const DedupJob& job, const Segments& segments, const std::vector<RemovedFor>& gone,
+                         const std::function<bool(uint64_t)>& exact, DedupReport& report) {
   const Clusters clusters{job, segments, gone, exact};
   std::map<uint64_t, uint64_t> sizes;
   ZstdWriter file(job.out / "clusters.jsonl.zst", job.config.level);
@@ -128,12 +127,12 @@ void write_cluster_files(const DedupJob& job, const Segments& segments,
 }
 
 Documents write_clusters(const DedupJob& job, Documents all) {
-  std::vector<std::pair<uint32_t, uint32_t>> gone;  // survivor, document
+  std::vector<RemovedFor> gone;  // survivor, document
   for (uint32_t d = 0; d < all.survivor.size(); ++d)
     if (all.removed(d)) gone.emplace_back(all.survivor[d], d);
   std::sort(gone.begin(), gone.end());
   write_cluster_files(
-      job, all.segments, gone, [&](uint32_t d) { return status_of(all.statuses[d]) == kExactDuplicate; }, all.report);
+      job, all.segments, gone, [&](uint64_t d) { return status_of(all.statuses[d]) == kExactDuplicate; }, all.report);
   return all;
 }
 

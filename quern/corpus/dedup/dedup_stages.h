@@ -29,10 +29,10 @@ struct Documents {
   Segments segments;  // their records, on disk
   SourceTable sources;
   std::vector<uint8_t> statuses;   // DocStatus and marks
-  std::vector<uint32_t> survivor;  // the document that stands for each; itself when it is kept
+  std::vector<uint32_t> survivor;  // the document that stands for each; itself when it is kept. Of 2^32 at most.
   DedupReport report;
-  bool removed(uint32_t d) const { return survivor[d] != d; }
-  void set_status(uint32_t d, DocStatus s) { statuses[d] = static_cast<uint8_t>((statuses[d] & kMarks) | s); }
+  bool removed(uint64_t d) const { return survivor[d] != d; }
+  void set_status(uint64_t d, DocStatus s) { statuses[d] = static_cast<uint8_t>((statuses[d] & kMarks) | s); }
   // After filters and exact copies, which is what a near-duplicate stage begins with.
   uint64_t distinct() const { return report.read.documents - report.filtered - report.exact_removed; }
 };

@@ -27,10 +27,10 @@ struct RewrittenBlock {
   std::string frame;
   uint64_t unpacked = 0, documents = 0, bytes = 0, own_members = 0;
   BlockPosition after;
-  std::vector<std::pair<uint32_t, std::string>> samples;
+  std::vector<std::pair<uint64_t, std::string>> samples;
 };
 
-SampleDocument* find_sample(std::vector<ClusterSample>& samples, uint32_t number) {
+SampleDocument* find_sample(std::vector<ClusterSample>& samples, uint64_t number) {
   for (ClusterSample& c : samples) {
     if (c.survivor.number == number) return &c.survivor;
     for (SampleDocument& d : c.removed)
@@ -71,10 +71,9 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, std::span<cons
   };
   for (size_t i = 0; i < block.rows.size(); ++i) {
     const size_t from = lines.size();
-    if (find_sample(samples, static_cast<uint32_t>(block.first + i)))
-      read_one(i, [&](const DocumentView& d) {
-        part.samples.emplace_back(static_cast<uint32_t>(d.number), std::string(beginning(d.text)));
-      });
+    if (find_sample(samples, block.first + i))
+      read_one(i,
+               [&](const DocumentView& d) { part.samples.emplace_back(d.number, std::string(beginning(d.text))); });
     const uint8_t status = statuses[i];
     if (status_of(status) != kKept || (status & kUnlabeled)) continue;
     const Row& row = block.rows[i];

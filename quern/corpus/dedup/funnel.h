@@ -47,7 +47,8 @@ struct PairSample {
 };
 
 struct SampleDocument {
-  uint32_t number = 0, source = 0;
+  uint64_t number = 0;
+  uint32_t source = 0;
   uint64_t id = 0, bytes = 0;
   double similarity = -1;  // to the survivor; −1: not known
   bool exact = false;

@@ -63,18 +63,6 @@ void clear(const fs::path& folder) {
     if (e.path().filename() != kReplaced) fs::remove_all(e.path());
 }
 
-// What a process was killed over in `out`: whole files are written as NAME.partNUMBER and then renamed. Those of a run
-// with another lock stay: it may be at work.
-void clear_interrupted(const fs::path& out, const std::vector<std::string>& names) {
-  std::vector<fs::path> left;
-  for (const auto& e : fs::directory_iterator(out))
-    for (const std::string& name : names) {
-      const std::string file = e.path().filename().string();
-      if (file.size() > name.size() + 5 && is_name_or_part(file, name)) left.push_back(e.path());
-    }
-  for (const auto& file : left) fs::remove(file);
-}
-
 bool is_listed(const std::vector<OwnedFile>& files, const std::string& name) {
   return std::ranges::any_of(files, [&](const OwnedFile& f) { return is_name_or_part(name, f.name); });
 }
@@ -95,6 +83,16 @@ void collect_files(const fs::path& manifest, std::vector<fs::path>& files, std::
 }
 
 }  // namespace
+
+void remove_interrupted(const fs::path& out, const std::vector<std::string>& names) {
+  std::vector<fs::path> left;
+  for (const auto& e : fs::directory_iterator(out))
+    for (const std::string& name : names) {
+      const std::string file = e.path().filename().string();
+      if (file.size() > name.size() + 5 && is_name_or_part(file, name)) left.push_back(e.path());
+    }
+  for (const auto& file : left) fs::remove(file);
+}
 
 std::string run_identity(const Inputs& inputs, const std::string& what) {
   std::string all = what;
@@ -280,7 +278,7 @@ RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, con
     made_ = fs::create_directory(root_);
     lock_ = lock_folder(root_, kLockPatience);
     if (lock_ < 0) fail("{} is being written by another process", root_.string());
-    if (!made_ || !names.whole_folder) clear_interrupted(out, names.whole_files);
+    if (!made_ || !names.whole_folder) remove_interrupted(out, names.whole_files);
     // A run of one rank has its state here, one of more ranks does not.
     const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
     if (other) {

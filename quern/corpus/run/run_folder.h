@@ -77,6 +77,9 @@ enum class OutFolder { whole, shared };  // of one run alone, or of several with
 // else. Without a manifest nothing is done.
 void replace_finished(const std::filesystem::path& manifest, const Inputs& inputs,
                       OutFolder folder = OutFolder::whole);
+// Removes what processes were killed over in `out`: whole files are written as NAME.partNUMBER and then renamed. Whoever
+// calls it knows that no other process is at work on them.
+void remove_interrupted(const std::filesystem::path& out, const std::vector<std::string>& names);
 // Removes a run's unfinished folder; killed on the way, nobody takes what is left of a replaced run for one to put back.
 void remove_work(const std::filesystem::path& unfinished);
 // Writes manifest.json, which ends the run at work there: with the files that it made, and the manifests of `later`

@@ -77,7 +77,7 @@ uint64_t hash_windows(const Inputs& inputs, const ScanOptions& o, size_t window,
 std::vector<bool> mark_repeats(const SpillFile& records, uint64_t words, const SpanConfig& c, RepeatReport& r) {
   std::vector<bool> cut(words);
   const RecordSlice all = RecordSlice::whole(records);
-  for_each_group({&all, 1}, c.memory, [&](std::span<const uint32_t> same) {  // ascending: the first stays
+  for_each_group({&all, 1}, c.memory, [&](std::span<const RecordNumber> same) {  // ascending: the first stays
     for (size_t i = 1; i < same.size(); ++i) {
       ++r.repeated;
       // From the end: what is marked already was marked by the window after this one, mostly.

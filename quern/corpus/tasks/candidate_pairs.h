@@ -22,18 +22,18 @@ void merge_pairs(const std::vector<SpillFile>& files, F&& f) {
     if (first || pair != last) f(pair);
 }
 
-inline void append_group(const std::vector<uint32_t>& group, SpillFile& to) {
-  const auto n = static_cast<uint32_t>(group.size());
-  to.append(&n, sizeof n), to.append(group.data(), group.size() * sizeof(uint32_t));
+inline void append_group(const std::vector<RecordNumber>& group, SpillFile& to) {
+  const RecordNumber n = group.size();
+  to.append(&n, sizeof n), to.append(group.data(), group.size() * sizeof n);
 }
 
 // f(documents) for every group of a file.
 template <class F>
 void for_each_large_group(const SpillFile& file, F&& f) {
-  std::vector<uint32_t> group;
-  for (uint64_t at = 0; at < file.size() / sizeof(uint32_t); at += 1 + group.size()) {
-    group.resize(file.record<uint32_t>(at));
-    file.read((at + 1) * sizeof(uint32_t), group.data(), group.size() * sizeof(uint32_t));
+  std::vector<RecordNumber> group;
+  for (uint64_t at = 0; at < file.size() / sizeof(RecordNumber); at += 1 + group.size()) {
+    group.resize(file.record<RecordNumber>(at));
+    file.read((at + 1) * sizeof(RecordNumber), group.data(), group.size() * sizeof(RecordNumber));
     f(group);
   }
 }

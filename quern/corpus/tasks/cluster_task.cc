@@ -12,7 +12,7 @@ Candidates read_candidates(const TaskWork& w) {
   Candidates c;
   c.pairs = read_records<CandidatePair>(file("pairs"));
   for_each_large_group(SpillFile::existing(file("groups")),
-                       [&](const std::vector<uint32_t>& g) { c.groups.push_back(g); });
+                       [&](const std::vector<RecordNumber>& g) { c.groups.push_back(g); });
   c.compact();
   return c;
 }
@@ -23,7 +23,9 @@ void write_samples(const TaskWork& w, const CandidateSets& sets, const std::vect
   std::vector<CandidatePair> pairs;
   for (const SampledPair& s : samples) pairs.push_back(s.pair);
   const std::vector<double> alike = pair_similarities(pairs, sets);
-  const auto stays = [&](uint32_t d) { return !std::ranges::binary_search(removed, d, {}, &NearRemoved::document); };
+  const auto stays = [&](RecordNumber d) {
+    return !std::ranges::binary_search(removed, d, {}, &NearRemoved::document);
+  };
   SpillFile out = SpillFile::named(w.folder / "samples", 0);
   for (size_t i = 0; i < samples.size(); ++i) {
     const SampledSimilarity s{samples[i].place, alike[i], stays(pairs[i].low) && stays(pairs[i].high)};
@@ -48,7 +50,7 @@ void cluster_task(TaskWork& w) {
   out.append(near.removed.data(), near.removed.size() * sizeof(NearRemoved));
   out.flush();
   uint64_t grouped = 0;
-  for (const std::vector<uint32_t>& g : candidates.groups) grouped += g.size() * sizeof(uint32_t);
+  for (const std::vector<RecordNumber>& g : candidates.groups) grouped += g.size() * sizeof(RecordNumber);
   w.holds(candidates.pairs.size() * sizeof(CandidatePair) + grouped + sets.order.size() * sizeof(CandidateDocument));
   w.save_result(ClusterResult{near.compared, near.passed, near.wrongful, near.removed.size()});
 }

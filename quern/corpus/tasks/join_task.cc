@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "quern/base/disjoint_sets.h"
+#include "quern/base/error.h"
 #include "quern/corpus/tasks/candidate_pairs.h"
+#include "quern/corpus/tasks/document_bits.h"
 #include "quern/corpus/tasks/task_work.h"
 
 namespace quern::corpus {
@@ -34,33 +36,38 @@ SpillFile joined_pairs(const TaskWork& w) {
 class Components {
  public:
   Components(const TaskWork& w, const SpillFile& pairs, uint64_t documents)
-      : contenders_(find_contenders(w, pairs, documents)), sets_(contenders_.size()) {
+      : contenders_(find_contenders(w, pairs, documents, bit_bytes_)), sets_(contenders_.size()) {
     PairReader all(pairs);
     for (CandidatePair p{}; all.next(p);) sets_.join(place(p.low), place(p.high));
-    all_groups(w, [&](const std::vector<uint32_t>& g) {
+    all_groups(w, [&](const std::vector<RecordNumber>& g) {
       for (size_t i = 1; i < g.size(); ++i) sets_.join(place(g[0]), place(g[i]));
     });
     divide(w.tasks("cluster"));
   }
-  uint32_t task_of(uint32_t document) { return task_[sets_.root(place(document))]; }
-  uint64_t bytes() const { return contenders_.size() * 4 * sizeof(uint32_t); }
+  uint32_t task_of(uint64_t document) { return task_[sets_.root(place(document))]; }
+  uint64_t bytes() const { return bit_bytes_ + contenders_.size() * (sizeof(RecordNumber) + 3 * sizeof(uint32_t)); }
 
  private:
-  static std::vector<uint32_t> find_contenders(const TaskWork& w, const SpillFile& pairs, uint64_t documents) {
-    std::vector<bool> has(documents);
+  static std::vector<RecordNumber> find_contenders(const TaskWork& w, const SpillFile& pairs, uint64_t documents,
+                                                   uint64_t& bit_bytes) {
+    DocumentBits has(documents);
     PairReader all(pairs);
-    for (CandidatePair p{}; all.next(p);) has[p.low] = has[p.high] = true;
-    all_groups(w, [&](const std::vector<uint32_t>& g) {
-      for (uint32_t d : g) has[d] = true;
+    for (CandidatePair p{}; all.next(p);) has.set(p.low), has.set(p.high);
+    all_groups(w, [&](const std::vector<RecordNumber>& g) {
+      for (const uint64_t d : g) has.set(d);
     });
-    std::vector<uint32_t> found;
-    found.reserve(static_cast<size_t>(std::ranges::count(has, true)));
-    for (uint32_t d = 0; d < documents; ++d)
-      if (has[d]) found.push_back(d);
+    bit_bytes = has.bytes();
+    const uint64_t n = has.count();
+    if (n > UINT32_MAX)
+      fail("{} documents have a candidate pair, more than 2^32: raise the threshold, or plan parts of the inputs", n);
+    std::vector<RecordNumber> found;
+    found.reserve(n);
+    has.each([&](uint64_t d) { found.push_back(d); });
     return found;
   }
-  uint32_t place(uint32_t document) const {
-    return static_cast<uint32_t>(std::ranges::lower_bound(contenders_, document) - contenders_.begin());
+  uint32_t place(uint64_t document) const {
+    return static_cast<uint32_t>(std::lower_bound(contenders_.begin(), contenders_.end(), document) -
+                                 contenders_.begin());
   }
   // Components in the order of their roots, about as many documents to each task.
   void divide(uint64_t tasks) {
@@ -74,7 +81,8 @@ class Components {
     }
   }
 
-  std::vector<uint32_t> contenders_;
+  uint64_t bit_bytes_ = 0;
+  std::vector<RecordNumber> contenders_;
   DisjointSets sets_;
   std::vector<uint32_t> task_;  // by root
 };
@@ -86,7 +94,7 @@ void join_task(TaskWork& w) {
   want_open_files(64 + 3 * tasks + w.tasks("merge"));
   const SpillFile joined = joined_pairs(w);
   Components components(w, joined, documents);
-  w.holds(documents / 8 + components.bytes());
+  w.holds(components.bytes());
   std::vector<SpillFile> pairs, samples, groups;
   for (uint64_t c = 0; c < tasks; ++c) {
     pairs.push_back(SpillFile::named(w.folder / fmt::format("pairs-{}", c), 0));
@@ -104,7 +112,7 @@ void join_task(TaskWork& w) {
     const SampledPair sample{place, p};
     samples[task].append(&sample, sizeof sample);
   }
-  all_groups(w, [&](const std::vector<uint32_t>& g) { append_group(g, groups[components.task_of(g[0])]); });
+  all_groups(w, [&](const std::vector<RecordNumber>& g) { append_group(g, groups[components.task_of(g[0])]); });
   for (auto* files : {&pairs, &samples, &groups})
     for (SpillFile& f : *files) f.flush();
   w.save_result(JoinResult{n});

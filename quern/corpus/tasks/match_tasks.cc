@@ -3,12 +3,13 @@
 
 #include "quern/base/threads.h"
 #include "quern/corpus/tasks/candidate_pairs.h"
+#include "quern/corpus/tasks/document_bits.h"
 #include "quern/corpus/tasks/task_work.h"
 
 namespace quern::corpus {
 
 void exact_task(TaskWork& w) {
-  const std::vector<uint32_t> firsts = w.firsts();
+  const std::vector<uint64_t> firsts = w.firsts();
   const Segments segments = w.segments(firsts);
   const KeyFiles keys = open_keys(w, 0, firsts);
   const DedupConfig config = w.without_filters();
@@ -59,12 +60,12 @@ class PairBuckets {
   std::vector<SpillFile> files_;
 };
 
-std::vector<bool> exact_removed(const TaskWork& w, uint64_t documents) {
-  std::vector<bool> removed(documents);
+DocumentBits exact_removed(const TaskWork& w, uint64_t documents) {
+  DocumentBits removed(documents);
   for (uint64_t p = 0; p < w.tasks("exact"); ++p) {
     const SpillFile file = SpillFile::existing(w.of("exact", p) / "copies");
     RecordReader<ExactCopy> copies(file);
-    for (ExactCopy c{}; copies.next(c);) removed[c.document] = true;
+    for (ExactCopy c{}; copies.next(c);) removed.set(c.document);
   }
   return removed;
 }
@@ -72,11 +73,11 @@ std::vector<bool> exact_removed(const TaskWork& w, uint64_t documents) {
 }  // namespace
 
 void merge_task(TaskWork& w) {
-  const std::vector<uint32_t> firsts = w.firsts();
+  const std::vector<uint64_t> firsts = w.firsts();
   const uint64_t documents = firsts.back();
   const auto n = static_cast<size_t>(w.config.bands.bands);
   want_open_files(64 + n * (w.plan.shards.size() + 1) + w.tasks("merge"));
-  const std::vector<bool> removed = exact_removed(w, documents);
+  const DocumentBits removed = exact_removed(w, documents);
   std::vector<KeyFiles> files;
   std::vector<Band> bands;
   uint64_t largest = 0;
@@ -91,17 +92,17 @@ void merge_task(TaskWork& w) {
   MergeResult result;
   uint64_t max_pair_bytes = 0;
   each_band_candidates(
-      bands, w.config.memory, [&](uint32_t d) { return removed[d]; }, 0,
+      bands, w.config.memory, [&](uint64_t d) { return removed[d]; }, 0,
       [&](Candidates&& c) {
         result.meetings += c.meetings;
         max_pair_bytes = std::max<uint64_t>(max_pair_bytes, c.pairs.size() * sizeof(CandidatePair));
         pairs.add(c.pairs);
-        for (const std::vector<uint32_t>& g : c.groups) append_group(g, groups);
+        for (const std::vector<RecordNumber>& g : c.groups) append_group(g, groups);
       });
   groups.flush();
   const auto threads = static_cast<uint64_t>(thread_count());
-  w.holds(documents / 8 + threads * (std::min(largest, w.config.memory / threads) + max_pair_bytes));
-  w.holds(documents / 8 + pairs.write(w.folder / "pairs"));
+  w.holds(removed.bytes() + threads * (std::min(largest, w.config.memory / threads) + max_pair_bytes));
+  w.holds(removed.bytes() + pairs.write(w.folder / "pairs"));
   w.save_result(result);
 }
 

@@ -13,10 +13,10 @@ void for_each_removed(const TaskWork& w, const std::function<void(const RemovedD
     near_files.push_back(SpillFile::existing(w.of("cluster", c) / "removed"));
   for (uint64_t p = 0; p < w.tasks("exact"); ++p)
     copy_files.push_back(SpillFile::existing(w.of("exact", p) / "copies"));
-  MergedRecords<NearRemoved, uint32_t (*)(const NearRemoved&)> near(near_files,
-                                                                    [](const NearRemoved& r) { return r.document; });
-  MergedRecords<ExactCopy, uint32_t (*)(const ExactCopy&)> copies(copy_files,
-                                                                  [](const ExactCopy& c) { return c.front; });
+  MergedRecords<NearRemoved, uint64_t (*)(const NearRemoved&)> near(
+      near_files, [](const NearRemoved& r) -> uint64_t { return r.document; });
+  MergedRecords<ExactCopy, uint64_t (*)(const ExactCopy&)> copies(
+      copy_files, [](const ExactCopy& c) -> uint64_t { return c.front; });
   NearRemoved n{};
   bool more = near.next(n);
   const auto pass = [&](uint64_t end) {
@@ -26,7 +26,7 @@ void for_each_removed(const TaskWork& w, const std::function<void(const RemovedD
     pass(c.front);
     const bool front_removed = more && n.document == c.front;
     if (c.status == kShadow && !front_removed) continue;
-    const uint32_t status = c.status == kShadow ? uint32_t{kNearDuplicate} : c.status;
+    const uint8_t status = c.status == kShadow ? uint8_t{kNearDuplicate} : c.status;
     f({c.document, front_removed ? n.survivor : c.front, status});
   }
   pass(UINT64_MAX);

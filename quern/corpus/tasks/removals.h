@@ -9,8 +9,8 @@
 namespace quern::corpus {
 
 struct RemovedDocument {
-  uint32_t document, survivor;
-  uint32_t status;  // kExactDuplicate or kNearDuplicate
+  RecordNumber document, survivor;
+  uint8_t status;  // kExactDuplicate or kNearDuplicate
 };
 void for_each_removed(const TaskWork& w, const std::function<void(const RemovedDocument&)>& f);
 

@@ -8,7 +8,7 @@
 namespace quern::corpus {
 
 void settle_task(TaskWork& w) {
-  const std::vector<uint32_t> firsts = w.firsts();
+  const std::vector<uint64_t> firsts = w.firsts();
   const Segments segments = w.segments(firsts);
   const uint64_t tasks = w.tasks("settle");
   std::vector<RemovedDocument> removed;
@@ -16,13 +16,13 @@ void settle_task(TaskWork& w) {
     if (r.survivor % tasks == w.index) removed.push_back(r);
   });
   std::ranges::sort(removed, {}, &RemovedDocument::document);
-  std::vector<std::pair<uint32_t, uint32_t>> gone;  // survivor, document
+  std::vector<RemovedFor> gone;  // survivor, document
   DedupReport report;
   const size_t n = w.plan.sources.size();
   report.overlap.assign(n, std::vector<uint64_t>(n));
-  const SourceTable sources = segments.sources();
-  for (const RemovedDocument& r : removed) {
-    ++report.overlap[sources[r.survivor]][sources[r.document]];
+  for (const RemovedDocument& r :
+       removed) {  // their records, for a table of sources is read through for all documents
+    ++report.overlap[segments.record(r.survivor).source][segments.record(r.document).source];
     gone.emplace_back(r.survivor, r.document);
   }
   std::ranges::sort(gone);
@@ -30,8 +30,9 @@ void settle_task(TaskWork& w) {
   const DedupConfig config = w.without_filters();
   const Inputs in = w.plan.inputs();
   const DedupJob job(in, config, w.folder, Ranks(), w.progress);
-  const auto exact = [&](uint32_t d) {
-    return std::ranges::lower_bound(removed, d, {}, &RemovedDocument::document)->status == kExactDuplicate;
+  const auto exact = [&](uint64_t d) {
+    return std::ranges::lower_bound(removed, RecordNumber(d), {}, &RemovedDocument::document)->status ==
+           kExactDuplicate;
   };
   write_cluster_files(job, segments, gone, exact, report);
   w.save_result(SettleResult{report.clusters, report.largest, report.overlap, report.cluster_sizes, report.samples});

@@ -57,7 +57,7 @@ void sketch_task(TaskWork& w) {
   w.save_result(result);
 }
 
-KeyFiles open_keys(const TaskWork& w, size_t which, const std::vector<uint32_t>& firsts) {
+KeyFiles open_keys(const TaskWork& w, size_t which, const std::vector<uint64_t>& firsts) {
   KeyFiles k;
   const uint64_t partitions = w.tasks("exact");
   k.files.reserve(w.plan.shards.size());

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kKind = "corpus tasks 1";
+constexpr const char* kKind = "corpus tasks 2";
 
 int64_t modified(const fs::path& file) { return fs::last_write_time(file).time_since_epoch().count(); }
 

@@ -13,8 +13,9 @@
 //   finish 1    files to their names, report, manifest
 //   later 1     mixture and tokens, where the recipe has them
 //
-// Bytes that a task of N reads, and the tables that it holds, are an N-th of what one would have; join holds 16
-// bytes per document of a candidate pair. The output has the bytes that one process gives.
+// Bytes that a task of N reads, and the tables that it holds, are an N-th of what one would have; join holds 17
+// bytes per document of a candidate pair. Documents are numbered over all shards, up to 2^40, and within a shard up to
+// 2^32. The output has the bytes that one process gives.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -59,6 +59,7 @@ void clear_killed(const fs::path& work, const std::string& begin) {
 }
 
 void finish_folder(const TaskPlan& plan) {
+  remove_interrupted(plan.out, dedup_run_names().whole_files);
   const fs::path unfinished = fs::path(plan.out) / RunFolder::kName;
   fs::remove(unfinished / "state.json");
   fs::remove_all(plan.work());

@@ -34,18 +34,18 @@ DedupConfig TaskWork::without_filters() const {
   return c;
 }
 
-std::vector<uint32_t> TaskWork::firsts() const {
-  std::vector<uint32_t> first = {0};
+std::vector<uint64_t> TaskWork::firsts() const {
+  std::vector<uint64_t> first = {0};
   uint64_t next = 0;
   for (uint64_t t = 0; t < tasks("sketch"); ++t) {
     next += result<SketchResult>("sketch", t).at.position.next;
-    if (next > UINT32_MAX) fail("more than 2^32 records in one run: split the inputs");
-    first.push_back(static_cast<uint32_t>(next));
+    if (next > RecordNumber::kEnd) fail("more than 2^40 records in one plan: divide the inputs among several");
+    first.push_back(next);
   }
   return first;
 }
 
-Segments TaskWork::segments(const std::vector<uint32_t>& firsts) const {
+Segments TaskWork::segments(const std::vector<uint64_t>& firsts) const {
   want_open_files(64 + 8 * plan.shards.size());
   Segments all;
   for (uint64_t t = 0; t < plan.shards.size(); ++t) all.add(Segment::look(of("sketch", t), 0), firsts[t]);

@@ -51,8 +51,8 @@ struct TaskWork {
   uint64_t first_file() const { return plan.shards[index]; }
   Inputs shard() const;                  // the files of this one; they must lie there as they were planned
   DedupConfig without_filters() const;   // of a task that reads no documents
-  std::vector<uint32_t> firsts() const;  // numbers of the first document of each shard, and behind the last
-  Segments segments(const std::vector<uint32_t>& firsts) const;
+  std::vector<uint64_t> firsts() const;  // numbers of the first document of each shard, and behind the last
+  Segments segments(const std::vector<uint64_t>& firsts) const;
   const std::function<void(const DedupProgress&)> progress = {};
 };
 
@@ -69,7 +69,7 @@ struct KeyFiles {
   std::vector<SpillFile> files;
   Band slices;
 };
-KeyFiles open_keys(const TaskWork& w, size_t which, const std::vector<uint32_t>& firsts);
+KeyFiles open_keys(const TaskWork& w, size_t which, const std::vector<uint64_t>& firsts);
 
 void sketch_task(TaskWork& w);
 void exact_task(TaskWork& w);

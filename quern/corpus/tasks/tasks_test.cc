@@ -1,10 +1,13 @@
 // A build as tasks: the bytes of one process, whatever their number; work and tables fall with it.
+#include <fstream>
 #include <map>
+#include <random>
 #include <set>
 
 #include "quern/base/test_message.h"
 #include "quern/corpus/dedup/small_corpus.h"
 #include "quern/corpus/stages/corpus_build.h"
+#include "quern/corpus/tasks/task_results.h"
 #include "quern/corpus/tasks/task_run.h"
 
 namespace quern::corpus {
@@ -116,6 +119,113 @@ TEST_F(TasksTest, RefusesWhatIsNotAsPlanned) {
   run_all(other);
   EXPECT_EQ(rows("out"), (run_alone(r, "alone"), rows("alone")));
   EXPECT_NE(message_of([&] { plan(r, "out", 2); }).find("already contains a manifest.json"), std::string::npos);
+}
+
+// A process that is killed while it ends a plan leaves a file that it was about to rename.
+TEST_F(TasksTest, TheEndRemovesWhatKilledOnesLeft) {
+  const CorpusRecipe r = recipe("");
+  const TaskPlan p = plan(r, "out", 2);
+  for (const PlannedTask& t : p.tasks) {
+    if (t.stage == "finish")
+      for (const char* name : {"clusters.jsonl.zst.part17", "report.html.part17", "recipe.json.part4", "mine.part17"})
+        write_file(root_ / "out" / name, "half");
+    ASSERT_TRUE(run_task(p, t.id)) << t.id;
+  }
+  const auto left = [&] {
+    std::set<std::string> names;
+    for (const auto& e : fs::directory_iterator(root_ / "out"))
+      if (e.path().filename().string().find(".part") != std::string::npos) names.insert(e.path().filename());
+    return names;
+  };
+  EXPECT_EQ(left(), std::set<std::string>{"mine.part17"});
+  // Killed behind the manifest: whoever asks for the task again cleans up.
+  write_file(root_ / "out/report.html.part18", "half");
+  EXPECT_FALSE(run_task(p, "finish-0"));
+  EXPECT_EQ(left(), std::set<std::string>{"mine.part17"});
+}
+
+// Numbers of the later shards begin behind 2^33, as if the second had as many records more.
+TEST_F(TasksTest, BytesWithRecordNumbersAbove33Bits) {
+  constexpr uint64_t kGap = (uint64_t{1} << 33) + 12345;
+  int number = 0;
+  for (const char* dedup : {"", "clustering = \"closure\"\n", "preset = \"exact\"\nscope = \"within\"\n",
+                            "scope = \"across\"\ncluster_field = \"c\"\n"}) {
+    const CorpusRecipe r = recipe(dedup);
+    const std::string alone = fmt::format("alone{}", ++number), out = fmt::format("tasks{}", number);
+    run_alone(r, alone);
+    const TaskPlan p = plan(r, out, 3);
+    ASSERT_EQ(p.shards.size(), 3u);
+    uint64_t largest = 0;
+    for (const PlannedTask& t : p.tasks) {
+      EXPECT_TRUE(run_task(p, t.id)) << t.id;
+      const fs::path file = p.work() / t.id / "result.json";
+      if (t.id == "sketch-1") {
+        SketchResult result;
+        read_state(Json::read(file), result);
+        const RecordRange absent{result.at.position.next, kGap};
+        std::ofstream(p.work() / "sketch-1/stretches", std::ios::app)
+            .write(reinterpret_cast<const char*>(&absent), sizeof absent);
+        result.at.position.next += kGap;
+        write_file(file, write_value(result).dump());
+      } else if (t.stage == "settle") {
+        SettleResult result;
+        read_state(Json::read(file), result);
+        for (const ClusterSample& c : result.samples)
+          for (const SampleDocument& d : c.removed) largest = std::max(largest, d.number);
+      }
+    }
+    EXPECT_GT(largest, kGap) << dedup;
+    EXPECT_EQ(rows(out), rows(alone)) << dedup;
+  }
+}
+
+// What a plan of 6 TB and 12 billion rows divides, with keys of 100,000 rows a shard standing for all of them.
+TEST_F(TasksTest, TwelveBillionRowsAreDividedEvenly) {
+  constexpr uint64_t kRows = 12'000'000'000, kSampled = 100'000;
+  fs::create_directories(root_ / "vast");
+  for (int f = 0; f < 96; ++f) {
+    const fs::path file = root_ / fmt::format("vast/{:02}.jsonl", f);
+    write_file(file, "{\"text\":\"a\"}\n");
+    fs::resize_file(file, kRows / 96 * 500);  // sparse
+  }
+  write_file(root_ / "r.toml", "[[source]]\nname = \"vast\"\npaths = [\"vast\"]\n");
+  const TaskPlan p = plan(CorpusRecipe::load(root_ / "r.toml"), "out", 8);
+  ASSERT_EQ(p.shards, (std::vector<uint64_t>{0, 12, 24, 36, 48, 60, 72, 84}));
+  std::mt19937_64 random(3);
+  for (uint64_t t = 0; t < 8; ++t) {
+    const fs::path folder = p.work() / fmt::format("sketch-{}", t);
+    fs::create_directories(folder);
+    SketchResult result;
+    result.at.position.next = kRows / 8;
+    write_file(folder / "result.json", write_value(result).dump());
+    std::vector<uint64_t> before(9);
+    for (uint64_t i = 0; i < kSampled; ++i) ++before[random() / (uint64_t{1} << 61) + 1];
+    for (size_t k = 1; k < 9; ++k) before[k] += before[k - 1];
+    for (uint64_t& n : before) n *= kRows / 8 / kSampled;
+    write_file(folder / "exact", "");
+    fs::resize_file(folder / "exact", before.back() * sizeof(BandRecord));
+    write_file(folder / "cuts", std::string(reinterpret_cast<const char*>(before.data()), before.size() * 8));
+  }
+  uint64_t all = 0;
+  for (uint64_t k = 0; k < 8; ++k) {
+    const TaskWork w{.plan = p, .index = k, .folder = root_, .config = p.config()};
+    const std::vector<uint64_t> firsts = w.firsts();
+    EXPECT_EQ(firsts.back(), kRows);
+    const KeyFiles keys = open_keys(w, 0, firsts);
+    uint64_t bytes = 0;
+    for (size_t t = 0; t < 8; ++t) {
+      bytes += keys.slices[t].bytes();
+      EXPECT_EQ(keys.slices[t].first, kRows / 8 * t);
+    }
+    EXPECT_LE(static_cast<double>(bytes), 1.2 / 8 * kRows * sizeof(BandRecord));
+    all += bytes;
+  }
+  EXPECT_EQ(all, kRows * sizeof(BandRecord));
+  SketchResult vast;
+  vast.at.position.next = RecordNumber::kEnd;
+  write_file(p.work() / "sketch-3/result.json", write_value(vast).dump());
+  const TaskWork w{.plan = p, .index = 0, .folder = root_, .config = p.config()};
+  EXPECT_NE(message_of([&] { w.firsts(); }).find("more than 2^40 records in one plan"), std::string::npos);
 }
 
 // Several files of a block and more each, so that shards are even.

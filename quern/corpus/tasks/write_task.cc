@@ -35,7 +35,7 @@ std::vector<uint8_t> decided_statuses(const TaskWork& w, uint64_t begin, std::ve
 
 void write_task(TaskWork& w) {
   const Inputs in = w.shard();
-  const std::vector<uint32_t> firsts = w.firsts();
+  const std::vector<uint64_t> firsts = w.firsts();
   DedupJob job(in, w.config, w.folder, Ranks(), w.progress);
   job.index.files = w.first_file(), job.index.documents = firsts[w.index];
   DedupDecisions decisions;

@@ -8,13 +8,51 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "quern/base/error.h"
 
 namespace quern::train {
+namespace {
+
+// In the child, between fork and what it is for: only what is safe there.
+void become_child(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(1);
+  if (const int null = ::open("/dev/null", O_RDONLY); null >= 0) ::dup2(null, STDIN_FILENO);
+}
+
+}  // namespace
+
+bool can_be_copied() {
+  std::error_code none;
+  const std::filesystem::directory_iterator threads("/proc/self/task", none);
+  return !none && std::distance(begin(threads), end(threads)) == 1;
+}
+
+ChildProcess::ChildProcess(const std::function<int()>& f) {
+  QUERN_CHECK(can_be_copied(), "a copy of a process has one of its threads: what the others hold stays held");
+  std::fflush(nullptr);  // or both would write what is waiting
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) fail("cannot start a process: {}", std::strerror(errno));
+  if (pid_ > 0) return;
+  become_child(parent);
+  int status = 1;
+  try {
+    status = f();
+  } catch (const std::exception& e) {  // beyond this there are things of the parent
+    fmt::print(stderr, "error: {}\n", e.what());
+  } catch (...) {
+    fmt::print(stderr, "error: an exception of an unknown type\n");
+  }
+  if (std::fflush(stdout) != 0 && status == 0) status = 1;
+  ::_exit(status);
+}
 
 ChildProcess::ChildProcess(const std::vector<std::string>& words) {
   QUERN_CHECK(!words.empty());
@@ -25,10 +63,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words) {
   if (::pipe2(tell, O_CLOEXEC) != 0) fail("cannot start {}: {}", words[0], std::strerror(errno));
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) {  // only what is safe between fork and exec
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != parent) ::_exit(1);
-    if (const int null = ::open("/dev/null", O_RDONLY); null >= 0) ::dup2(null, STDIN_FILENO);
+  if (pid_ == 0) {
+    become_child(parent);
     ::execvp(argv[0], argv.data());
     const int e = errno;
     [[maybe_unused]] const ssize_t n = ::write(tell[1], &e, sizeof(e));

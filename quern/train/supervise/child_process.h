@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,10 @@ namespace quern::train {
 class ChildProcess {
  public:
   explicit ChildProcess(const std::vector<std::string>& words);  // stdin is empty; the rest is this process's
-  ~ChildProcess();                                               // ends it
+  // A copy of this process, which must be able to be copied: runs f and exits with what it returns, or 1 after what it
+  // throws. Costs no start of a program, most of which is dynamic linking.
+  explicit ChildProcess(const std::function<int()>& f);
+  ~ChildProcess();  // ends it
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
@@ -25,6 +29,10 @@ class ChildProcess {
   pid_t pid_ = -1;
   std::optional<int> status_;
 };
+
+// Whether this process has one thread: of several, a copy has the one that asked for it, and a lock that another holds
+// stays held in it for ever.
+bool can_be_copied();
 
 // Whether the process runs and is this same program; a dead one whose parent has not asked for it does not run.
 bool is_own_kind(pid_t pid);
