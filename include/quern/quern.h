@@ -249,9 +249,13 @@ void quern_memory_free(quern_memory* memory);
 /* Stores a turn, said at unix_time (seconds). Returns its number. */
 int64_t quern_memory_add(quern_memory* memory, const char* speaker, const char* text, int64_t unix_time);
 /* The turns that answer a question asked at unix_time ("What did Ada say last Sunday?"), as a JSON object: {"turns":
- * [{"response", "session", "time", "speaker", "text"}], "plan", "notes"}. Every call searches. */
-int64_t quern_memory_ask(quern_memory* memory, const char* question, int64_t unix_time, char* buffer,
-                         int64_t capacity);
+ * [{"response", "session", "time", "speaker", "text"}], "plan", "notes"}. asker: the speaker that "I" is; NULL: nobody.
+ * Every call searches. */
+int64_t quern_memory_ask(quern_memory* memory, const char* question, const char* asker, int64_t unix_time,
+                         char* buffer, int64_t capacity);
+/* Unix seconds of a time as text ("2023-05-08 13:56", "2023-05-08T13:56:04+02:00"), without an offset on the wall of the
+ * conversation's time zone. INT64_MIN when it is none. */
+int64_t quern_memory_time(const quern_memory* memory, const char* text);
 /* Up to `limit` turns from number `first` on, as a JSON object: {"turns": [{"speaker", "text", "time", "response",
  * "session"}]}, where time has its offset; a line each, they are what `quern memory import` reads. */
 int64_t quern_memory_turns(quern_memory* memory, int64_t first, int64_t limit, char* buffer, int64_t capacity);

@@ -341,9 +341,11 @@ class Memory {
   std::int64_t add(const std::string& speaker, const std::string& text, std::int64_t unix_time) {
     return detail::check(quern_memory_add(handle_.get(), speaker.c_str(), text.c_str(), unix_time));
   }
-  std::string ask(const std::string& question, std::int64_t unix_time) {  // the turns that answer it, as JSON
+  // The turns that answer it, as JSON; asker: the speaker that "I" is, empty: nobody.
+  std::string ask(const std::string& question, std::int64_t unix_time, const std::string& asker = {}) {
     return detail::text([&](char* out, std::int64_t n) {
-      return quern_memory_ask(handle_.get(), question.c_str(), unix_time, out, n);
+      return quern_memory_ask(handle_.get(), question.c_str(), asker.empty() ? nullptr : asker.c_str(), unix_time,
+                              out, n);
     });
   }
 

@@ -13,8 +13,9 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Opt
 from ._library import Handle, check, encoded, library, read_bytes
 from ._shipped import PathLike
 
-Time = Union[datetime, float, int, None]
+Time = Union[datetime, float, int, str, None]  # without an offset: on the wall of the conversation's time zone
 _AT_ONCE = 1000  # turns that are read in one call
+_NO_TIME = -(2**63)
 
 
 class Turn(NamedTuple):
@@ -50,13 +51,15 @@ class Memory(Handle):
     def add(self, speaker: str, text: str, when: Time = None) -> int:
         """Stores a turn, said at `when` [now]. Returns its number."""
         with self._lock:
-            return check(library.memory_add(self._h, encoded(speaker, "speaker"), encoded(text, "text"), _unix(when)))
+            return check(library.memory_add(self._h, encoded(speaker, "speaker"), encoded(text, "text"), self._unix(when)))
 
-    def ask(self, question: str, when: Time = None) -> Answer:
-        """The turns that answer a question asked at `when` [now]: "What did Ada say last Sunday?"."""
+    def ask(self, question: str, when: Time = None, *, asker: Optional[str] = None) -> Answer:
+        """The turns that answer a question asked at `when` [now]: "What did Ada say last Sunday?". asker: the speaker
+        that "I" is ("Where do I live now?")."""
         with self._lock:
             asked = encoded(question, "question")
-            said = json.loads(read_bytes(library.memory_ask, self._h, asked, _unix(when)))
+            who = None if asker is None else encoded(asker, "asker")
+            said = json.loads(read_bytes(library.memory_ask, self._h, asked, who, self._unix(when)))
         return Answer(map(_turn, said["turns"]), said)
 
     def turns(self, first: int = 0) -> Iterator[Turn]:
@@ -79,6 +82,18 @@ class Memory(Handle):
                 count += 1
         return count
 
+    def _unix(self, when: Time) -> int:
+        if when is None:
+            return int(time.time())
+        if isinstance(when, datetime):
+            if when.tzinfo is not None:
+                return int(when.timestamp())
+            when = when.isoformat(" ", "seconds")
+        if isinstance(when, str):
+            found = library.memory_time(self._h, encoded(when, "when"))
+            return check(found) if found == _NO_TIME else found
+        return int(when)
+
     def _lines(self, first: int) -> Iterator[Dict[str, Any]]:
         while True:
             with self._lock:
@@ -91,9 +106,3 @@ class Memory(Handle):
 
 def _turn(said: Mapping[str, Any]) -> Turn:
     return Turn(said["response"], said["session"], said["time"][:19], said["speaker"], said["text"])
-
-
-def _unix(when: Time) -> int:
-    if when is None:
-        return int(time.time())
-    return int(when.timestamp() if isinstance(when, datetime) else when)

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
+from ._library import Error
+
 Message = Dict[str, Any]
 
 
@@ -44,7 +46,11 @@ class Generation:
 
     def json(self) -> Any:
         """The text read as JSON, for json_schema."""
-        return json.loads(str(self))
+        try:
+            return json.loads(str(self))
+        except ValueError as wrong:
+            cut = ": max_tokens ended the answer" if self.finish == "length" else ""
+            raise Error(f"the answer is no whole JSON{cut} ({wrong})") from None
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,15 @@ class Remembers(Scratch):
             self.assertEqual(turns.notes, [])
             odd = memory.ask("What did Zoe say about the mill?", monday + datetime.timedelta(days=3))
             self.assertIsInstance(odd.notes, list)
+            memory.add("Ben", "I live in Ghent now.", "2023-05-10 20:00")  # on the conversation's wall
+            memory.add("Ben", "The choir sings on Fridays.", datetime.datetime(2023, 5, 10, 21))
+            self.assertEqual([t.time for t in memory.turns()][3:5], ["2023-05-10 20:00:00", "2023-05-10 21:00:00"])
+            later = "2023-06-01T12:00:00Z"
+            self.assertEqual(memory.ask("Where do I live now?", later, asker="Ben")[0].text, "I live in Ghent now.")
+            self.assertIn("who asks was not said", " ".join(memory.ask("Where do I live now?", later).notes))
+            for wrong in ("some day", 1_795_751_887_000, 1e20, -1e12):
+                with self.assertRaises(quern.Error):
+                    memory.add("Ben", "No.", wrong)
         with self.assertRaises(quern.Error):
             quern.Memory(self.folder / "other.db", zone="Nowhere/Land")
 

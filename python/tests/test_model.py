@@ -28,6 +28,9 @@ class Tokens(unittest.TestCase):
         for text in ("", "Once upon a time", "½ naïve — 漢字 🙂", "a" * 100):
             ids = model().tokenize(text)
             self.assertEqual(model().detokenize(ids), text)
+        for wrong in ([999_999], [-1]):
+            with self.assertRaisesRegex(quern.Error, "ids run from 0 to"):
+                model().detokenize(wrong)
         self.assertEqual(len(model().tokenize("Once", add_special=True)), len(model().tokenize("Once")) + 1)
 
     def test_a_tokenizer_without_a_model_agrees(self):

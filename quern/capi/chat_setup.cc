@@ -12,8 +12,6 @@ Json with_messages(Json setup, const Json& messages) {
   return setup;
 }
 
-std::optional<int64_t> budget_of(const serve::Fields& f) { return f.integer("thinking_budget", 0, int64_t{1} << 31); }
-
 }  // namespace
 
 void check_messages(const Json& messages) {
@@ -28,14 +26,14 @@ void check_setup(const Json& setup) {
     if (std::ranges::find(names, name) == names.end())
       fail("setup: unknown name '{}'{}", name, did_you_mean(name, names));
   serve::read_tools(serve::Fields(setup));
-  budget_of(serve::Fields(setup));
+  serve::ChatRequest().thinking_budget(serve::Fields(setup));
 }
 
 ReplyParts::ReplyParts(quern_model& m, const Json& setup, const Json& messages) : model_(m) {
   if (messages.as_array().empty()) fail("the chat is empty: add a message first");
   const Json body = with_messages(setup, messages);
   const text::PromptText prompt = serve::render_chat(m.chat_template, m.tokenizer, serve::Fields(body), request_);
-  thinking_budget_ = budget_of(serve::Fields(body));
+  thinking_budget_ = request_.thinking_budget(serve::Fields(body));
   request_.prompt = prompt.encode(m.tokenizer);
   request_.think_start = serve::think_start(prompt, m.chat_template, m.tokenizer, request_);
   split_ = serve::ReasoningSplit(request_.think_start);
@@ -47,7 +45,7 @@ void ReplyParts::constrain(infer::GenerateOptions& options) {
     fail("tools: cannot be combined with a constraint on the reply, unless tool_choice is none");
   if (request_.tools.forced())
     options.constraint =
-        model_.call_grammars.calls(*request_.format, request_.tools, model_.tokenizer, request_.think_start);
+        model_.call_grammars.calls(*request_.format, request_.tools, model_.tokenizer, request_.form_start());
   if (thinking_budget_)
     options.constraint = infer::think_budget(
         model_.tokenizer, {.tokens = *thinking_budget_, .opened = request_.think_start == infer::ThinkStart::opened},

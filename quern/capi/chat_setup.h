@@ -18,7 +18,7 @@ class ReplyParts {
   ReplyParts(const ReplyParts&) = delete;  // the stream of calls points into it
   ReplyParts& operator=(const ReplyParts&) = delete;
   const std::vector<int32_t>& prompt() const { return request_.prompt; }
-  infer::ThinkStart think_start() const { return request_.think_start; }
+  infer::ThinkStart form_start() const { return request_.form_start(); }
   const Json& messages() const { return request_.messages; }  // as the template was given them
   bool may_call() const { return request_.tools.active(); }
   void constrain(infer::GenerateOptions& options);  // to calls, where one is required; to a thinking budget

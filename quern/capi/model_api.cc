@@ -116,8 +116,12 @@ int64_t quern_tokenize(const quern_model* m, const char* text, int add_special, 
 
 int64_t quern_detokenize(const quern_model* m, const int32_t* ids, int64_t n, char* text, int64_t capacity) {
   return guarded(int64_t{-1}, [&] {
-    const std::string all =
-        required(m, "model").tokenizer.decode(required(ids, n, "ids"), quern::text::SpecialTokens::skip);
+    const quern_model& model = required(m, "model");
+    const auto all_ids = required(ids, n, "ids");
+    for (const int32_t id : all_ids)
+      if (id < 0 || id >= model.tokenizer.vocab_size())
+        quern::fail("token {}: ids run from 0 to {}", id, model.tokenizer.vocab_size() - 1);
+    const std::string all = model.tokenizer.decode(all_ids, quern::text::SpecialTokens::skip);
     return copy_out(all, text, capacity, "text");
   });
 }

@@ -66,7 +66,7 @@ void start_reply(quern_session& s, const quern_sampling* sampling, Listener on_t
   auto running = std::make_shared<Running>();
   running->reply = std::make_unique<ReplyParts>(*s.model, s.setup, s.messages);
   running->prompt = running->reply->prompt(), running->on_token = std::move(on_token);
-  infer::GenerateOptions options = options_of(sampling, *s.model, running->reply->think_start());
+  infer::GenerateOptions options = options_of(sampling, *s.model, running->reply->form_start());
   running->reply->constrain(options);
   submit(s, std::move(running), std::move(options));
 }

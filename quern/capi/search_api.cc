@@ -18,14 +18,21 @@ struct quern_memory {
 namespace quern::capi {
 namespace {
 
+int64_t checked_time(int64_t unix_time) {
+  if (unix_time < memory::kFirstSecond || unix_time > memory::kLastSecond)
+    fail("time {}: not in the years 1 to 9999; expected seconds since 1970", unix_time);
+  return unix_time;
+}
+
 Json search(const recall::RecallStore& store, std::string_view question, int64_t k) {
   if (k < 1) fail("k {}: expected 1 or more", k);
   return store.fused(question, static_cast<size_t>(k)).json();
 }
 
-Json ask(memory::Memory& m, std::string_view question, int64_t now) {
+Json ask(memory::Memory& m, std::string_view question, const char* asker, int64_t now) {
   memory::AskOptions o;
-  o.now = m.zone().to_local(now);
+  o.now = m.zone().to_local(checked_time(now));
+  if (asker) o.asker = asker;
   const memory::MemoryResult r = m.ask(question, o);
   Json j = r.json(m.info().id), turns = Json::array();
   const memory::TurnTable& t = m.table();
@@ -130,7 +137,7 @@ int64_t quern_memory_add(quern_memory* memory, const char* speaker, const char* 
   return guarded(int64_t{-1}, [&] {
     quern::memory::Memory& m = required(memory, "memory").memory;
     quern::memory::SpokenTurn turn{std::string(required(speaker, "speaker")), std::string(required(text, "text")),
-                                   unix_time, m.zone().offset_at(unix_time)};
+                                   unix_time, m.zone().offset_at(checked_time(unix_time))};
     return int64_t{m.add(turn).response};
   });
 }
@@ -157,11 +164,19 @@ int64_t quern_memory_forget(quern_memory* memory, const int64_t* turns, int64_t 
   });
 }
 
-int64_t quern_memory_ask(quern_memory* memory, const char* question, int64_t unix_time, char* buffer,
-                         int64_t capacity) {
+int64_t quern_memory_ask(quern_memory* memory, const char* question, const char* asker, int64_t unix_time,
+                         char* buffer, int64_t capacity) {
   return guarded(int64_t{-1}, [&] {
-    const quern::Json found = ask(required(memory, "memory").memory, required(question, "question"), unix_time);
+    const quern::Json found =
+        ask(required(memory, "memory").memory, required(question, "question"), asker, unix_time);
     return copy_out(found.dump(), buffer, capacity, "buffer");
+  });
+}
+
+int64_t quern_memory_time(const quern_memory* memory, const char* text) {
+  return guarded(INT64_MIN, [&] {
+    const quern::memory::WrittenTime t = quern::memory::parse_time_text(required(text, "text"), "time");
+    return t.offset ? t.local - *t.offset : required(memory, "memory").memory.zone().to_utc(t.local);
   });
 }
 

@@ -31,7 +31,7 @@ int64_t reply_by_thinking(quern_session& s, std::string_view plan, const quern_s
                           double* agreement) {
   ReplyParts reply(*s.model, s.setup, s.messages);
   if (reply.may_call()) fail("think: a plan cannot be combined with tools");
-  infer::GenerateOptions options = options_of(sampling, *s.model, reply.think_start());
+  infer::GenerateOptions options = options_of(sampling, *s.model, reply.form_start());
   reply.constrain(options);
   const reason::ThinkResult t = think(s, reply, plan, std::move(options));
   for (const reason::Candidate& c : t.candidates)

@@ -352,13 +352,26 @@ TEST(CApiSearch, FindsTextsAndTurns) {
   const int64_t monday = 1683547200;  // 2023-05-08 12:00 UTC
   const int64_t ada = quern_memory_add(memory, "Ada", "The mill is broken.", monday);
   EXPECT_GT(quern_memory_add(memory, "Ben", "The mill runs again.", monday + 86400), ada);
-  ASSERT_GT(quern_memory_ask(memory, "What was said on May 8?", monday + 3 * 86400, buffer.data(), room), 0)
+  ASSERT_GT(quern_memory_ask(memory, "What was said on May 8?", nullptr, monday + 3 * 86400, buffer.data(), room), 0)
       << quern_last_error();
   const Json turns = Json::parse(buffer.c_str()).at("turns");
   ASSERT_EQ(turns.as_array().size(), 1u);
   EXPECT_EQ(turns.as_array()[0].at("response").as_int(), ada);
   EXPECT_EQ(turns.as_array()[0].at("speaker").as_string(), "Ada");
   EXPECT_EQ(turns.as_array()[0].at("time").as_string(), "2023-05-08 14:00:00");
+
+  EXPECT_EQ(quern_memory_time(memory, "2023-05-08 14:00"), monday);  // on Berlin's wall
+  EXPECT_EQ(quern_memory_time(memory, "2023-05-08T12:00:00Z"), monday);
+  EXPECT_EQ(quern_memory_time(memory, "some day"), INT64_MIN);
+  for (const int64_t far : {monday * 1000, -monday * 1000, int64_t{253'402'300'800}, INT64_MIN, INT64_MAX}) {
+    EXPECT_EQ(quern_memory_add(memory, "Ada", "In milliseconds.", far), -1) << far;
+    EXPECT_EQ(quern_memory_ask(memory, "What was said?", nullptr, far, buffer.data(), room), -1) << far;
+  }
+  ASSERT_GT(quern_memory_add(memory, "Ben", "I live in Ghent now.", monday + 2 * 86400), 0);
+  ASSERT_GT(quern_memory_ask(memory, "Where do I live now?", "Ben", monday + 3 * 86400, buffer.data(), room), 0);
+  EXPECT_EQ(Json::parse(buffer.c_str()).at("turns").as_array().at(0).at("text").as_string(), "I live in Ghent now.");
+  ASSERT_GT(quern_memory_ask(memory, "Where do I live now?", nullptr, monday + 3 * 86400, buffer.data(), room), 0);
+  EXPECT_NE(Json::parse(buffer.c_str()).at("notes").dump().find("who asks was not said"), std::string::npos);
   quern_memory_free(memory);
 }
 

@@ -192,6 +192,8 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   r = shell("printf 'One.\\nTwo.' | quern run " + m + " -p - -n 5 --json");
   EXPECT_EQ(Json::parse(r.out).at("tokens"),
             Json::parse(shell("quern run " + m + " -p \"$(printf 'One.\\nTwo.')\" -n 5 --json").out).at("tokens"));
+  EXPECT_EQ(Json::parse(shell("echo One. | quern run " + m + " -p - -n 5 --json").out).at("prompt_tokens"),
+            Json::parse(shell("quern run " + m + " -p One. -n 5 --json").out).at("prompt_tokens"));
   EXPECT_EQ(shell("quern run x -p - --shard-context < /dev/null").code, 2);
   r = shell("printf 'hello\\n/new\\nhello again\\n' | quern run " + m + " -n 5");
   EXPECT_EQ(r.code, 0) << r.err;

@@ -130,6 +130,10 @@ TEST_F(Tools, CallsFollowTheThinkingAndItsBudget) {
   const Json& message = plain.at("choices").as_array()[0].at("message");
   EXPECT_EQ(message.find("reasoning_content"), nullptr) << plain.dump();
   EXPECT_FALSE(message.at("content").as_string().empty());
+  // So it does where none is wanted, of a template that opens it all the same.
+  const Json none = ok(post(kPath, R"({"messages": [{"role": "user", "content": "?"}], "max_tokens": 60, "seed": 2,
+    "reasoning_effort": "none", "ignore_eos": true, "chat_template_kwargs": {"think": true}})"));
+  EXPECT_EQ(none.at("choices").as_array()[0].at("message"), message);
 }
 
 TEST_F(Tools, TheTemplateIsToldOfToolsCallsAndResults) {

@@ -81,7 +81,7 @@ def client(k, goes_on):
         began = time.time()
         try:
             if kind in ("chat", "stream"):
-                body = {"model": a.model, "messages": ask, "max_tokens": rng.randrange(8, 64), "stream": kind == "stream",
+                body = {"model": a.model, "messages": ask, "max_tokens": rng.randrange(8, 64), "stream": kind == "stream", "reasoning_effort": "none",
                         "regex": f"client {k}[ a-z]{{3,20}}", "seed": rng.randrange(1 << 30)}
                 status, data, c = post("/v1/chat/completions", body)
                 if kind == "chat":
@@ -164,7 +164,7 @@ def batch_client(k, goes_on):
         files = []
         try:
             lines = [json.dumps({"custom_id": f"line {i}", "method": "POST", "url": "/v1/chat/completions", "body": {
-                "model": a.model, "messages": [{"role": "user", "content": "Count."}], "max_tokens": 40,
+                "model": a.model, "messages": [{"role": "user", "content": "Count."}], "max_tokens": 40, "reasoning_effort": "none",
                 "regex": f"batch {k} line {i}[a-z]{{3,9}}"}}) for i in range(3)]
             form = "--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--x\r\nContent-Disposition: form-data; " \
                    "name=\"file\"; filename=\"b.jsonl\"\r\n\r\n" + "\n".join(lines) + "\r\n--x--\r\n"

@@ -274,10 +274,14 @@ int chat(models::Model& model, const RunOptions& r, infer::GenerateOptions o, co
   return 0;
 }
 
+// Without the end of its last line, which a shell adds and no question has.
 std::string piped_prompt(const RunOptions& r) {
   if (r.shard_context)
     throw UsageError("quern run: --shard-context needs the prompt itself: ranks do not share standard input");
-  return standard_input();
+  std::string text = standard_input();
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
 }
 
 int respond(RunOptions& r, const std::optional<std::string>& prompt) {
@@ -319,10 +323,9 @@ int cmd_run(Words args) {
   std::optional<std::string> prompt;
   Args a("run", "generate text from a prompt, or chat");
   a.optional_positional("DIR", r.dir)
-      .flag(
-          "-p,--prompt TEXT", prompt,
-          "question, or text to continue where the model has no chat template; - for all of standard input; without "
-          "it, start a chat")
+      .flag("-p,--prompt TEXT", prompt,
+            "question, or text to continue where the model has no chat template; - for all of standard input but the "
+            "end of its last line; without it, start a chat")
       .flag("--plain", r.plain, "continue the text as it stands, without the chat template")
       .settings(infer::GenerateOptions(), r.given)
       .flag("--response-prefix TEXT", r.answer, "with -p: forced prefix, the text that the output starts with")

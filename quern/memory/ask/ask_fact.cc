@@ -26,12 +26,25 @@ LocalSeconds end_of(const TimeQuery& time, LocalSeconds now) {
 
 }  // namespace
 
+// It would be a question about what may have changed if somebody of the conversation asked it.
+bool Memory::of_unknown_asker(const ReadQuestion& read, const std::string& asker) const {
+  if (speakers_.empty() || std::find(speakers_.begin(), speakers_.end(), asker) != speakers_.end()) return false;
+  return fact_question(read.text, read.time.empty() ? TimeSaid::no : TimeSaid::yes, speakers_, speakers_[0])
+      .has_value();
+}
+
 bool Memory::by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult& out) {
   const bool by_event = std::any_of(read.time.constraints.begin(), read.time.constraints.end(),
                                     [](const TimeConstraint& c) { return std::string_view(c.name) == kEventTime; });
   if (out.context_turn >= 0 || table_.size() == 0) return false;
   auto fact = fact_question(read.text, read.time.empty() ? TimeSaid::no : TimeSaid::yes, speakers_, o.asker);
-  if (!fact) return false;
+  if (!fact) {
+    if (of_unknown_asker(read, o.asker))
+      out.notes.push_back(o.asker.empty()
+                              ? "who asks was not said: “I” and “my” are no speaker's"
+                              : fmt::format("no speaker is called '{}': “I” and “my” are no speaker's", o.asker));
+    return false;
+  }
   if (by_event) {  // "before Jonas": what held until then
     const bool ends = end_of(read.time, o.now) < o.now;
     if (!fact->field || !ends || fact->time != FactTime::at) return false;

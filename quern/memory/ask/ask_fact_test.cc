@@ -59,6 +59,23 @@ TEST_F(Facts, TheStatementThatHolds) {
   EXPECT_EQ(first("When is choir?"), 9);
 }
 
+TEST_F(Facts, WhoAsksMustBeKnown) {
+  AskOptions o;
+  o.now = parse_time_text("2023-12-01 12:00", "now").local;
+  const auto note = [&](const char* question, const char* asker) {
+    o.asker = asker;
+    const MemoryResult r = m_.ask(question, o);
+    for (const std::string& n : r.notes)
+      if (n.find("no speaker's") != n.npos) return n;
+    return std::string();
+  };
+  EXPECT_EQ(note("Where do I live now?", ""), "who asks was not said: “I” and “my” are no speaker's");
+  EXPECT_EQ(note("Where do I live now?", "Adda"), "no speaker is called 'Adda': “I” and “my” are no speaker's");
+  EXPECT_EQ(note("Where do I live now?", "Ada"), "");
+  EXPECT_EQ(note("Where does Ada live now?", ""), "");
+  EXPECT_EQ(note("What was said about the choir?", ""), "");
+}
+
 TEST_F(Facts, TheHistoryFollowsAndTheDateIsNamed) {
   const MemoryResult r = ask("Where do I live now?");
   EXPECT_EQ(r.responses, (std::vector<int32_t>{3, 0}));

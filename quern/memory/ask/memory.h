@@ -109,6 +109,7 @@ class Memory {
   EventSource events_until(LocalSeconds now);
   void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);
   bool by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult& out);
+  bool of_unknown_asker(const ReadQuestion& read, const std::string& asker) const;
   void by_time(Selection& rows, MemoryResult& out) const;
   void by_topic(Selection& rows, const AskOptions& o, MemoryResult& out);
   size_t row_of(int32_t response);

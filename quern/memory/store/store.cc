@@ -188,6 +188,8 @@ StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t, 
   checked(t.text, "text of the turn");
   checked(t.speaker, "speaker");
   if (t.speaker.empty()) fail("a turn needs a speaker");
+  for (const int64_t time : {t.utc, t.utc + t.offset})
+    if (time < kFirstSecond || time > kLastSecond) fail("time {}: not in the years 1 to 9999", t.utc);
   last_->bind(conversation);
   if (!last_->step()) {
     last_->reset();

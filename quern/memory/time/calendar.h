@@ -12,6 +12,7 @@ namespace quern::memory {
 using Day = int32_t;
 using LocalSeconds = int64_t;
 constexpr int64_t kDaySeconds = 86400;
+constexpr int64_t kFirstSecond = -62'135'596'800, kLastSecond = 253'402'300'799;  // of the years 1 to 9999
 
 struct Civil {
   int year = 1970, month = 1, day = 1;

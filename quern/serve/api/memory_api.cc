@@ -18,7 +18,6 @@ namespace {
 constexpr const char* kUsual = "chat";  // the conversation of x_memory, too
 constexpr size_t kMaxName = 200, kMaxTurns = 10'000;
 constexpr int64_t kPage = 100, kMaxPage = 1000, kExportPage = 1000;
-constexpr int64_t kFirstSecond = -62'135'596'800, kLastSecond = 253'402'300'799;  // of the years 1 to 9999
 
 std::string checked_name(const std::optional<std::string>& name, const std::string& field, const char* otherwise) {
   const std::string out = name.value_or(otherwise);
@@ -35,7 +34,7 @@ memory::SpokenTurn read_turn(const Json& j, const std::string& where, const memo
   const Json* time = f.find("time");
   if (!time || time->is_int()) {
     t.text = *text, t.utc = time ? time->as_int() : now;
-    if (t.utc < kFirstSecond || t.utc > kLastSecond)
+    if (t.utc < memory::kFirstSecond || t.utc > memory::kLastSecond)
       bad_field(where + "time", "{}: not in the years 1 to 9999", t.utc);
     t.offset = zone.offset_at(t.utc);
     return t;

@@ -147,11 +147,19 @@ text::PromptText render_chat(const text::ChatTemplate& chat_template, const text
     r.messages = tools_in_words(r.messages, r.tools);
   else if (r.tools.active())
     more.set("tools", r.tools.json());
+  const Json* thinking = more.find("enable_thinking");
+  r.thinking_off =
+      thinking && *thinking == Json(false) && chat_template.source().find("enable_thinking") == std::string::npos;
   try {
     return text::chat_prompt(chat_template, tokenizer, r.messages, more);
   } catch (const Error& e) {
     bad_field("messages", "the chat template rejects them: {}", e.what());
   }
+}
+
+std::optional<int64_t> ChatRequest::thinking_budget(const Fields& f) const {
+  const auto budget = f.integer("thinking_budget", 0, int64_t{1} << 31);
+  return thinking_off && !continues ? 0 : budget;
 }
 
 infer::ThinkStart think_start(const text::PromptText& prompt, const text::ChatTemplate& chat_template,
@@ -173,13 +181,13 @@ struct ReadConstraint {
 // What the answer has to be: a form, calls, calls or a form, words and calls that follow their schemas, or anything.
 ReadConstraint read_constraint(const ServedModel& m, const Fields& f, const ChatRequest& r) {
   if (!r.tools.active()) {
-    auto form = m.constraints->read(f, m.tokenizer, r.think_start);
+    auto form = m.constraints->read(f, m.tokenizer, r.form_start());
     return {form, form == nullptr};
   }
-  if (auto either = m.constraints->answer_or_calls(f, *r.format, r.tools, m.tokenizer, r.think_start))
+  if (auto either = m.constraints->answer_or_calls(f, *r.format, r.tools, m.tokenizer, r.form_start()))
     return {either, false};
-  if (r.tools.forced()) return {m.constraints->calls(*r.format, r.tools, m.tokenizer, r.think_start), false};
-  if (r.tools.strict()) return {m.constraints->strict_calls(*r.format, r.tools, m.tokenizer, r.think_start)};
+  if (r.tools.forced()) return {m.constraints->calls(*r.format, r.tools, m.tokenizer, r.form_start()), false};
+  if (r.tools.strict()) return {m.constraints->strict_calls(*r.format, r.tools, m.tokenizer, r.form_start())};
   return {};
 }
 
@@ -219,7 +227,7 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
     bad_field("messages",
               "the last one is the beginning of the answer: it cannot be combined with a plan, a required call or "
               "another constraint on the answer");
-  if (const auto budget = f.integer("thinking_budget", 0, int64_t{1} << 31))
+  if (const auto budget = r.thinking_budget(f); budget && !(r.plan && r.thinking_off))
     r.options.constraint = infer::think_budget(
         m.tokenizer, {.tokens = *budget, .opened = r.think_start == infer::ThinkStart::opened}, r.options.constraint);
   if (r.options.constraint && r.plan)

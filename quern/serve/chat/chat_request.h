@@ -18,12 +18,20 @@ struct ChatRequest {
   bool continues = false;              // the answer goes on from a given beginning, the last message
   std::vector<int32_t> prompt;
   infer::ThinkStart think_start = infer::ThinkStart::may_open;
+  bool thinking_off = false;  // asked for, of a template that cannot: the engine has to see to it
   infer::GenerateOptions options;
   int64_t n = 1;
   bool stream = false, include_usage = false, logprobs = false;
   bool progress = false;  // the stream tells how much of the prompt is read
   double seconds = 0;     // the answer ends as it is after so long; 0 = when it ends
   std::optional<reason::ThinkPlan> plan;
+
+  // Where what the answer is held to begins.
+  infer::ThinkStart form_start() const {
+    return thinking_off && think_start != infer::ThinkStart::opened ? infer::ThinkStart::none : think_start;
+  }
+  // How many tokens of thinking are left to it; without one, as many as it wants.
+  std::optional<int64_t> thinking_budget(const Fields& f) const;
 };
 
 // Whether a maximum beyond the model's context is refused, or means the rest of the context.

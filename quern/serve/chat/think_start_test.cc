@@ -27,5 +27,27 @@ TEST(ThinkStart, IsAsPromptTemplateAndTokenizerSay) {
   EXPECT_EQ(think_start(prompt, plain, spells, fresh), may_open) << "no thinking but the one that the template opens";
 }
 
+TEST(ThinkStart, ThinkingThatIsOffIsNoPartOfAForm) {
+  using enum infer::ThinkStart;
+  const text::Tokenizer spells = tokenizer_with("");
+  const Fields no_budget(Json::object());
+  for (const char* wish :
+       {R"("reasoning_effort": "none")", R"("chat_template_kwargs": {"enable_thinking": false})"}) {
+    const Json body = Json::parse(fmt::format(R"({{"messages": [{{"role": "user", "content": "?"}}], {}}})", wish));
+    for (const auto& [source, off] :
+         {std::pair("{#- </think> -#}a", true), {"{{ enable_thinking }}</think>", false}}) {
+      ChatRequest r;
+      const auto chat_template = text::ChatTemplate::parse(source);
+      const text::PromptText p = render_chat(chat_template, spells, Fields(body), r);
+      r.think_start = think_start(p, chat_template, spells, r);
+      EXPECT_EQ(r.think_start, may_spell);
+      EXPECT_EQ(r.form_start(), off ? none : may_spell) << source;
+      EXPECT_EQ(r.thinking_budget(no_budget).has_value(), off) << "the template sees to it";
+      r.think_start = opened;
+      EXPECT_EQ(r.form_start(), opened) << "it has to be closed first";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quern::serve

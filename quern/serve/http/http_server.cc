@@ -84,7 +84,7 @@ bool send_all(Connection& c, std::string_view data, double seconds) {
     if (later && ::poll(&p, 1, static_cast<int>(seconds * 1000)) > 0) continue;
     c.leave();
   }
-  return !c.gone;
+  return data.empty();
 }
 
 class OpenExchange final : public Exchange {
@@ -113,7 +113,8 @@ class OpenExchange final : public Exchange {
     send_all(*connection_, http_head(status, headers_, -1, KeepAlive{request_.keep_alive}), write_seconds_);
   }
   bool write(std::string_view data) override {
-    return data.empty() ? !gone() : send_all(*connection_, http_chunk(data), write_seconds_);
+    if (data.empty()) return !gone();
+    return send_all(*connection_, http_chunk(data), write_seconds_) && !connection_->gone;
   }
   void end() override {
     ended_ = true;
