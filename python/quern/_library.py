@@ -7,6 +7,7 @@ nothing here has to be freed but the handles.
 from __future__ import annotations
 
 import ctypes as c
+import operator
 import os
 import threading
 import weakref
@@ -169,6 +170,16 @@ def encoded(text: object, name: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return os.fsencode(text)  # a path that is not UTF-8
+
+
+def whole(value: object, name: str) -> int:
+    """A whole number as the library takes it: ctypes would drop the higher bits of a longer one."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}: expected a whole number, got {type(value).__name__}")
+    number = operator.index(value)  # type: ignore[arg-type]
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{name}: {number} has more than 64 bits")
+    return number
 
 
 _kept = threading.local()

@@ -10,7 +10,7 @@ import time
 from datetime import datetime
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
 
-from ._library import Handle, check, encoded, library, read_bytes
+from ._library import Handle, check, encoded, library, read_bytes, whole
 from ._shipped import PathLike
 
 Time = Union[datetime, float, int, str, None]  # without an offset: on the wall of the conversation's time zone
@@ -92,7 +92,7 @@ class Memory(Handle):
         if isinstance(when, str):
             found = library.memory_time(self._h, encoded(when, "when"))
             return check(found) if found == _NO_TIME else found
-        return int(when)
+        return whole(int(when) if isinstance(when, float) else when, "when")
 
     def _lines(self, first: int) -> Iterator[Dict[str, Any]]:
         while True:

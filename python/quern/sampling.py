@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, TypedDict, Union
 
 from ._library import Error, check, encoded, fail, library
 from .adapter import Lora, scaled
@@ -115,6 +115,8 @@ class Sampling:
             return
         many: List[Any] = [value]
         if name in _REPEATED and not isinstance(value, str):
+            if not isinstance(value, Iterable):
+                raise TypeError(f"{name}: expected a text or a list of texts, got {type(value).__name__}")
             many = list(value)
         for one in many:
             check(library.sampling_set(self.handle, encoded(name, "option"), encoded(_value(name, one), name)))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._arrow import Texts, is_arrow
-from ._library import Handle, check, encoded, joined, library, read_bytes
+from ._library import Handle, check, encoded, joined, library, read_bytes, whole
 from ._shipped import PathLike
 
 _AT_ONCE = 16 << 20  # characters of a table that are one segment of the index
@@ -82,15 +82,19 @@ class Index(Handle):
     def search(self, question: str, k: int = 5) -> List[Chunk]:
         """The k chunks that a question needs, best first."""
         with self._lock:
-            said = read_bytes(library.index_search, self._h, encoded(question, "question"), k)
+            said = read_bytes(library.index_search, self._h, encoded(question, "question"), whole(k, "k"))
         found = json.loads(said)["chunks"]
         return [Chunk(j["path"], j["begin"], j["end"], j["score"], j.get("heading", ""), j["text"]) for j in found]
 
 
 def _pairs(source: Any, name: str, text: str) -> Iterable[Tuple[str, str]]:
-    if not is_arrow(source):
-        return ((one_name, one_text) for one_name, one_text in source)
-    return _rows(source, name, text)
+    return _rows(source, name, text) if is_arrow(source) else map(_pair, source)
+
+
+def _pair(pair: Any) -> Tuple[str, str]:
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise TypeError(f"expected pairs (name, text), found {pair!r:.40}")
+    return pair[0], pair[1]
 
 
 def _rows(source: Any, name: str, text: str) -> Iterable[Tuple[str, str]]:

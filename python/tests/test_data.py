@@ -24,6 +24,13 @@ class Search(Scratch):
             self.assertEqual((found[0].begin, found[0].end), (0, len(TEXTS[0])))
             with self.assertRaisesRegex(quern.Error, "k 0"):
                 index.search("mill", k=0)
+            for wrong in (["ab"], [5], [("name",)], {"name": "text"}):
+                with self.assertRaisesRegex(TypeError, "pairs"):
+                    index.add(wrong)
+            with self.assertRaisesRegex(quern.Error, "has no name"):
+                index.put("", "A text.")
+            with self.assertRaisesRegex(ValueError, "64 bits"):
+                index.search("mill", k=2**70)
         with self.assertRaisesRegex(quern.Error, "this index is closed"):
             index.search("mill")
         with quern.Index(self.folder / "index") as again:
@@ -40,6 +47,8 @@ class Search(Scratch):
             self.assertEqual(index.add(notes), 2)
         with self.assertRaises(quern.Error):
             quern.Index(self.write("file", "x"))
+        with self.assertRaisesRegex(quern.Error, "holds '.*' and no index"):
+            quern.Index(notes)
 
 
 class Remembers(Scratch):
@@ -62,8 +71,8 @@ class Remembers(Scratch):
             later = "2023-06-01T12:00:00Z"
             self.assertEqual(memory.ask("Where do I live now?", later, asker="Ben")[0].text, "I live in Ghent now.")
             self.assertIn("who asks was not said", " ".join(memory.ask("Where do I live now?", later).notes))
-            for wrong in ("some day", 1_795_751_887_000, 1e20, -1e12):
-                with self.assertRaises(quern.Error):
+            for wrong in ("some day", 1_795_751_887_000, -1e12, 1e20, 2**70):
+                with self.assertRaises((quern.Error, ValueError)):
                     memory.add("Ben", "No.", wrong)
         with self.assertRaises(quern.Error):
             quern.Memory(self.folder / "other.db", zone="Nowhere/Land")

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "apps/quern/models/hub_models.h"
+#include "quern/base/error.h"
+#include "quern/base/nearest.h"
 
 namespace quern::cli {
 
@@ -19,14 +21,39 @@ std::optional<fs::path> shipped_file(const std::string& name) {
   return at;
 }
 
-std::optional<fs::path> shipped_model(const std::string& name) {
-  if (name.empty() || name.find('/') != name.npos || name.starts_with('.')) return std::nullopt;
+namespace {
+
+std::vector<fs::path> places_of_models() {
   std::vector<fs::path> places;
   if (const char* p = std::getenv("QUERN_MODELS"); p && *p) places.emplace_back(p);
   if (const auto models = shipped_file("models")) places.push_back(*models);
+  return places;
+}
+
+bool is_bare_name(const std::string& name) {
+  return !name.empty() && name.find('/') == name.npos && !name.starts_with('.');
+}
+
+bool has_model(const fs::path& folder) {
   std::error_code none;
-  for (const fs::path& p : places)
-    if (fs::exists(p / name / "config.json", none)) return p / name;
+  return fs::exists(folder / "config.json", none);
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const fs::path& place : places_of_models())
+    for (const fs::directory_entry& folder : fs::directory_iterator(place, none))
+      if (has_model(folder.path())) names.push_back(folder.path().filename());
+  return names;
+}
+
+}  // namespace
+
+std::optional<fs::path> shipped_model(const std::string& name) {
+  if (!is_bare_name(name)) return std::nullopt;
+  for (const fs::path& p : places_of_models())
+    if (has_model(p / name)) return p / name;
   return std::nullopt;
 }
 
@@ -34,7 +61,11 @@ std::string model_folder(const std::string& folder) {
   if (fs::exists(folder)) return folder;
   const auto shipped = shipped_model(folder);
   if (shipped) return shipped->string();
-  return is_hub_name(folder) ? hub_model(folder).string() : folder;
+  if (is_hub_name(folder)) return hub_model(folder).string();
+  if (is_bare_name(folder))
+    if (const std::string meant = did_you_mean(folder, model_names()); !meant.empty())
+      fail("there is no model '{}' here{}", folder, meant);
+  return folder;
 }
 
 }  // namespace quern::cli

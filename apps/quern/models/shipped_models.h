@@ -15,7 +15,7 @@ std::optional<std::filesystem::path> shipped_file(const std::string& name);
 // its name alone.
 std::optional<std::filesystem::path> shipped_model(const std::string& name);
 // `folder` itself when it exists, the shipped model of that name, or that of the Hugging Face cache (hub_models.h);
-// else `folder`, for the error to name.
+// else `folder`, for the error to name. An error where a model has almost that name.
 std::string model_folder(const std::string& folder);
 
 }  // namespace quern::cli

@@ -77,6 +77,12 @@ RecallStore RecallStore::open_or_create(const fs::path& folder, const RecallOpti
   std::error_code e;
   fs::create_directories(folder, e);
   if (e) fail("cannot make {}: {}", folder.string(), e.message());
+  for (const fs::directory_entry& there :
+       fs::directory_iterator(folder))  // a killed writer may have left some of its own
+    if (const std::string name = there.path().filename();
+        name != "lock" && !name.starts_with("segment-") && !name.starts_with(kManifest))
+      fail("{} holds '{}' and no index: expected the folder of an index, an empty or a new one", folder.string(),
+           name);
   RecallStore fresh(folder, options);
   if (options.words.language == kEnglish) fresh.encoder_ = shipped_chunk_encoder();
   return fresh;

@@ -33,6 +33,8 @@ void RecallStore::put(std::span<const NamedText> texts, const ChunkOptions& chun
 
 int64_t RecallStore::put(std::span<const PutDocument> documents, const PassageOptions& passages) {
   if (documents.empty()) return 0;
+  for (const PutDocument& p : documents)
+    if (p.name.empty()) fail("a text has no name: texts are replaced and removed by their names");
   const WriterLock lock(folder_);
   if (is_there()) load();
   std::set<std::string_view> there;

@@ -102,6 +102,18 @@ TEST(RecallStore, KeepsItsLanguage) {
   EXPECT_EQ(RecallStore(d.path / "db").options().words.language, "english");
 }
 
+TEST(RecallStore, IsNotMadeAmongOtherFiles) {
+  Scratch d;
+  write_file(d.path / "letter.txt", "Dear miller,");
+  EXPECT_NE(message_of([&] { store_at(d.path); }).find("holds 'letter.txt' and no index"), std::string::npos);
+  fs::remove(d.path / "letter.txt");
+  for (const char* left : {"lock", "segment-000001.qrs.part", "manifest.json.part"}) write_file(d.path / left, "");
+  RecallStore store = store_at(d.path);
+  store.put("a", "Rye ripens.", {});
+  EXPECT_NE(message_of([&] { store.put("", "Oats ripen.", {}); }).find("has no name"), std::string::npos);
+  EXPECT_EQ(texts(store_at(d.path).bm25("rye", 3)), Strings{"Rye ripens."});
+}
+
 TEST(RecallStore, FollowsFiles) {
   Scratch d;
   const fs::path docs = d.path / "docs";
