@@ -1,5 +1,6 @@
 #include "quern/base/arena.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -110,6 +111,9 @@ class BlockCache {
     std::lock_guard lock(mutex_);
     return held_;
   }
+  // Around a fork: else the new process, which has none of the other threads, may find the lock taken by one for ever.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
 
  private:
   struct Large {
@@ -182,7 +186,10 @@ class BlockCache {
 };
 
 BlockCache& cache() {
-  static BlockCache* c = new BlockCache;  // outlives every static that may still free into it
+  static BlockCache* c = [] {
+    pthread_atfork([] { cache().lock(); }, [] { cache().unlock(); }, [] { cache().unlock(); });
+    return new BlockCache;  // outlives every static that may still free into it
+  }();
   return *c;
 }
 

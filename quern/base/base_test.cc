@@ -203,6 +203,28 @@ TEST(Blocks, LargeOnesGoThatNobodyTookSinceTheLastTrim) {
   EXPECT_EQ(cached_bytes(), before);
 }
 
+// While another thread of the old process takes and frees.
+TEST(Blocks, AForkedProcessMayTakeThem) {
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    while (!over) cached_free(cached_alloc(1000), 1000);
+  });
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);  // instead of waiting for ever
+      cached_free(cached_alloc(1000), 1000);
+      ::_exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    if (status != 0) i = 200;
+    EXPECT_EQ(status, 0);
+  }
+  over = true;
+  other.join();
+}
+
 TEST(Blocks, PagesOfOnesOwnAreZeroAndTakenWhenTheyAreWritten) {
   constexpr size_t kPage = 4096, kPages = 300;
   const std::shared_ptr<void> block = page_block(kPages * kPage - 5);

@@ -3,6 +3,7 @@
 #include "quern/base/version.h"
 #include "quern/capi/handles.h"
 #include "quern/capi/load_settings.h"
+#include "quern/kernels/cpu/products.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/text/chat/chat_prompt.h"
 
@@ -40,6 +41,8 @@ DType factors_beside(const models::LoadOptions& o) {
 }
 
 quern_model* load(const std::filesystem::path& folder, const LoadSettings& settings) {
+  // Chosen now and not at the first product: a process that is forked while another thread chooses would wait for it.
+  kernels::bf16_products();
   models::LoadOptions options = settings.load_options();
   auto sites = options.adapter ? nullptr : std::make_unique<models::AdapterSites>(factors_beside(options));
   options.paths = sites.get();

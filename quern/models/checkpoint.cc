@@ -203,7 +203,9 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
   GenerationConfig g;
   auto read_from = [&](const Json& j, const std::string& where) {
     ConfigReader r(j, where);
-    r("do_sample", g.do_sample);
+    std::optional<bool> said;
+    r("do_sample", said);
+    if (said) g.do_sample = *said, g.greedy = !*said;
     ModelSettingsReader sampling{r};
     g.sampling.visit(sampling);
     r("bos_token_id", g.bos_token_id);

@@ -53,7 +53,7 @@ void save_model(Model& model, const std::filesystem::path& folder, DType dtype,
                 int64_t shard_bytes = int64_t{5} << 30);
 
 struct GenerationConfig {
-  bool do_sample = false;
+  bool do_sample = false, greedy = false;  // greedy: the file says that it does not sample, and is not silent
   infer::SamplingOptions sampling = {};  // as the file has them: the fields with InModel::sampled or always
   std::vector<int64_t> eos_token_id = {};
   std::optional<int64_t> bos_token_id = {}, pad_token_id = {};

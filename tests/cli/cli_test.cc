@@ -197,6 +197,8 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   EXPECT_EQ(shell("quern run x -p - --shard-context < /dev/null").code, 2);
   r = shell("printf 'hello\\n/new\\nhello again\\n' | quern run " + m + " -n 5");
   EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(shell("printf '/noo\\n' | quern run " + m + " -n 5").err.find("there is no command /noo"),
+            std::string::npos);
   EXPECT_NE(shell("quern run " + m + " -p x --top-p 7").code, 0);
 
   std::string q = d / "q", text = d / "text.txt";

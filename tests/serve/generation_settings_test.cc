@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "quern/base/mmap.h"
+#include "quern/serve/chat/chat_request.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 #include "tests/serve/serving.h"
@@ -114,6 +115,20 @@ TEST_F(GenerationSettings, MistakesNameTheField) {
   EXPECT_EQ(refusal("dry_sequence_breakers", many), "") << "17 of at most 64";
 }
 
+TEST_F(GenerationSettings, AModelMayAnswerGreedily) {
+  const auto temperature = [&](const std::string& more, const std::string& plan = {}) {
+    const Json body = Json::parse(R"({"messages": [{"role": "user", "content": "?"}])" + more + "}");
+    return serve::read_chat_request(*model_, body, plan).options.sampling.temperature;
+  };
+  EXPECT_EQ(temperature(""), 1);
+  model_->defaults.greedy = true;
+  EXPECT_EQ(temperature(R"(, "seed": 3, "presence_penalty": 1)"), 0);
+  EXPECT_EQ(temperature(R"(, "temperature": 0.5)"), 0.5);
+  EXPECT_EQ(temperature(R"(, "top_p": 0.9)"), 1) << "sampling is asked for";
+  EXPECT_EQ(temperature(R"(, "n": 2)"), 1) << "several choices are to differ";
+  EXPECT_EQ(temperature("", "vote:2"), 1) << "as are candidates";
+}
+
 TEST(GenerationConfigFile, KeepsWhatItMayHave) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "quern_generation_config";
   std::filesystem::create_directories(folder);
@@ -131,9 +146,11 @@ TEST(GenerationConfigFile, KeepsWhatItMayHave) {
   EXPECT_EQ(g.sampling.top_k, 7);
   EXPECT_EQ(written({.sampling = {.temperature = 0.5, .repetition_penalty = 1.5}, .eos_token_id = {2, 3}}),
             R"({"do_sample":false,"repetition_penalty":1.5,"eos_token_id":[2,3]})");
+  EXPECT_TRUE(models::load_generation_config(folder).greedy);
   write_file(folder / "generation_config.json", R"({"temperature": 0.25, "seed": 4, "typical_p": 0.5, "top_k": -1})");
   const models::GenerationConfig read = models::load_generation_config(folder);
   EXPECT_EQ(read.sampling.temperature, 0.25);
+  EXPECT_FALSE(read.greedy) << "the file is silent";
   EXPECT_EQ(read.sampling.top_k, -1) << "its range is checked when it is used";
   EXPECT_EQ(read.sampling.seed, 0u);
   EXPECT_EQ(read.sampling.typical_p, 1);

@@ -102,7 +102,7 @@ def client(k, goes_on):
                 f = {"name": f"f{k}", "parameters": {"type": "object", "properties": {"n": {"enum": [k]}},
                                                      "required": ["n"]}}
                 status, data, c = post("/v1/chat/completions", {
-                    "model": a.model, "messages": ask, "max_tokens": 120, "tool_choice": "required",
+                    "model": a.model, "messages": ask, "max_tokens": 120, "reasoning_effort": "none", "tool_choice": "required",
                     "parallel_tool_calls": False, "tools": [{"type": "function", "function": f}]})
                 call = json.loads(data)["choices"][0]["message"]["tool_calls"][0]["function"]
                 ok = status == 200 and call["name"] == f"f{k}" and json.loads(call["arguments"]) == {"n": k}

@@ -14,6 +14,7 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/draft_flags.h"
 #include "apps/quern/models/shipped_models.h"
+#include "apps/quern/run/chat_command.h"
 #include "apps/quern/run/chat_file.h"
 #include "apps/quern/run/prefill_progress.h"
 #include "apps/quern/run/run_think.h"
@@ -248,6 +249,10 @@ int chat(models::Model& model, const RunOptions& r, infer::GenerateOptions o, co
     if (line->starts_with("/system ")) {
       talk.set_system(line->substr(8));
       kept = false;
+      continue;
+    }
+    if (const std::string unknown = unknown_command(*line); !unknown.empty()) {
+      fmt::print(stderr, "{}\n", unknown);
       continue;
     }
     try {

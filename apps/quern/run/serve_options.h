@@ -16,8 +16,8 @@ namespace quern::cli {
 
 struct ServeOptions {
   std::vector<std::string> names, aliases, loras, api_keys;
-  std::string cache_disk, adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path, tls_cert, tls_key,
-      config;
+  std::string cache_disk, adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path, tls_cert,
+                                       tls_key, config;
   McpFlag mcp = {};
   serve::AppOptions app = {};
   infer::EngineOptions engine = {};

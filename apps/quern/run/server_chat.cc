@@ -7,6 +7,7 @@
 
 #include "apps/quern/cli/interrupt.h"
 #include "apps/quern/cli/line_editor.h"
+#include "apps/quern/run/chat_command.h"
 #include "apps/quern/run/mcp_servers.h"
 #include "apps/quern/run/served_folder.h"
 #include "quern/mcp/protocol/event_reader.h"
@@ -58,6 +59,10 @@ class ServerChat {
         reset();
       else if (*line == "/tools")
         list_tools();
+      else if (*line == "/help")
+        fmt::print(stderr, "/new  start a new chat    /tools  list the tools    /exit  quit\n");
+      else if (const std::string unknown = unknown_command(*line); !unknown.empty())
+        fmt::print(stderr, "{}\n", unknown);
       else
         turn(*line);
     }

@@ -1,6 +1,9 @@
 // Reading chat requests.
 #include "quern/serve/chat/chat_request.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "quern/infer/sampling/think_budget.h"
 #include "quern/serve/chat/chat_messages.h"
 #include "quern/serve/wire/api_error.h"
@@ -48,6 +51,14 @@ Json template_names(const Fields& f) {
     if (*effort == "none" && !more.find("enable_thinking")) more.set("enable_thinking", false);
   }
   return more;
+}
+
+// A model whose generation_config.json says so answers greedily, unless the request asks for sampling or for choices.
+bool greedy(const models::GenerationConfig& g, const Fields& f, const ChatRequest& r) {
+  if (!g.greedy || r.n > 1 || r.plan) return false;
+  constexpr const char* kSampled[] = {"temperature", "top_p",       "top_k",          "min_p",
+                                      "typical_p",   "top_n_sigma", "xtc_probability"};
+  return std::none_of(std::begin(kSampled), std::end(kSampled), [&](const char* name) { return f.find(name); });
 }
 
 }  // namespace
@@ -217,6 +228,7 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
     r.plan = read_think(*t);
   else if (!plan.empty())
     r.plan = read_think(Json(plan));
+  if (greedy(m.defaults, f, r)) r.options.sampling.temperature = 0;
   const text::PromptText rendered = render_chat(m, f, r);
   r.prompt = rendered.encode(m.tokenizer);
   r.think_start = think_start(rendered, m.chat_template, m.tokenizer, r);
