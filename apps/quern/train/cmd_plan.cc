@@ -150,8 +150,10 @@ std::vector<plan::Planned> search(const PlanFlags& f, const plan::Goal& goal, pl
     return plan::search(best_machine, goal, most);
   }
   std::vector<plan::Planned> all;
+  size_t done = 0;
   for (const plan::Family family : goal.families) {
-    if (!f.json) fmt::print(stderr, "measuring training steps of small {} models …\n", plan::family_name(family));
+    fmt::print(stderr, "measuring training steps of small {} models, ten seconds on a quiet machine, {} of {} …\n",
+               plan::family_name(family), ++done, goal.families.size());
     const plan::Machine m = measure_this_machine(family);
     plan::Goal one = goal;
     one.families = {family};
