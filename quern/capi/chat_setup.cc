@@ -36,7 +36,8 @@ ReplyParts::ReplyParts(quern_model& m, const Json& setup, const Json& messages) 
   thinking_budget_ = request_.thinking_budget(serve::Fields(body));
   request_.prompt = prompt.encode(m.tokenizer);
   request_.think_start = serve::think_start(prompt, m.chat_template, m.tokenizer, request_);
-  split_ = serve::ReasoningSplit(request_.think_start);
+  split_ = serve::ReasoningSplit(
+      request_.think_start, request_.thinking_off ? serve::ReasoningSplit::Cut::yes : serve::ReasoningSplit::Cut::no);
   if (request_.format) calls_ = serve::ToolStream(*request_.format, request_.tools);
 }
 

@@ -111,7 +111,7 @@ std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem:
     fail("{} is quantized, which supports inference only: {} the original folder", path.string(),
          adapter ? "merge into" : "train");
   if (packed && (options.scheme || options.head || options.hook))
-    fail("{} is already quantized as {}: quantize the original folder", path.string(),
+    fail("{} is already quantized as {}: leave the format out, or quantize the original folder", path.string(),
          kernels::to_string(packed->body()));
   const nn::WeightPrepacking packing =
       packed ? nn::WeightPrepacking(packed->body(), packed->head(), packed.get()) : packing_of(options);

@@ -223,6 +223,7 @@ TEST(Doctor, SaysWhetherAModelFitsAndWhatToDo) {
   ASSERT_EQ(shell("truncate -s 100 " + (folder / "model.safetensors")).code, 0);
   const Ran damaged = shell("quern doctor --quick " + (folder / "."));
   EXPECT_NE(damaged.out.find("do: repair the model's files"), damaged.out.npos) << damaged.out;
+  EXPECT_EQ(damaged.code, 1) << "a script is to know";
   EXPECT_EQ(shell("quern doctor --quick /no/such/model").code, 1);
   EXPECT_NE(shell("QUERN_ISA=ref quern doctor --quick").out.find("do: unset QUERN_ISA"), std::string::npos);
 }

@@ -44,6 +44,7 @@ TEST_F(Serving, AFullQueueSaysSo) {
   }
   refused(post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 12})"), 429,
           "queue_full");
+  EXPECT_NE(post("/v1/completions", R"({"prompt": "x"})").head.find("retry-after: 1"), std::string::npos);
 }
 
 TEST(HttpServerOptions, LookupsAreAnsweredBesideAsManyRequestsAsAnAppTakes) {
@@ -82,6 +83,10 @@ TEST_F(Serving, ARequestEndsWithItsTime) {
   EXPECT_NE(streamed.find(R"("finish_reason":"length")"), std::string::npos);
   const Json text = ok(post("/v1/completions", R"({"prompt": "x", "max_tokens": 150000, "timeout": 1})"));
   EXPECT_EQ(text.at("choices").as_array()[0].at("finish_reason").as_string(), "length");
+  EXPECT_NE(text.at("x_warnings").dump().find("timed out"), std::string::npos);
+  EXPECT_NE(post("/v1/completions", R"({"prompt": "x", "max_tokens": 150000, "timeout": 1, "stream": true})")
+                .body.find(R"("x_warnings":["the request timed out)"),
+            std::string::npos);
   EXPECT_EQ(ok(post("/v1/messages", chat + "1}")).at("stop_reason").as_string(), "max_tokens");
   refused(post("/v1/chat/completions", chat + R"(0.3, "x_think": "vote:2,beta=90000"})"), 504, "timeout");
   refused(post("/v1/chat/completions", chat + "0}"), 400, "timeout");

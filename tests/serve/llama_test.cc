@@ -74,6 +74,7 @@ TEST_F(Serving, LlamaCompletionFields) {
             "yes");
   refused(post("/completion", R"({"prompt": "a", "mirostat": 2})"), 400, "mirostat: is not supported");
   refused(post("/completion", R"({"prompt": [["a"], "b"]})"), 400, "several prompts");
+  refused(post("/completion", R"({"prompt": ["a", "b"]})"), 400, "several prompts");
   refused(post("/completion", R"({"prompt": [99999999]})"), 400, "token ids run from 0");
   refused(post("/completion", "{}"), 400, "prompt");
   refused(post("/infill", R"({"input_prefix": "a", "input_suffix": "b"})"), 400, "no fill-in-the-middle tokens");

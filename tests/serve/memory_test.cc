@@ -276,6 +276,11 @@ TEST_F(MemoryService, ForeignPagesWriteNothing) {
   refused(post("/v1/memory/turns", R"({"text": "y"})", evil), 403, "pages of");
   refused(erase("/v1/memory/turns/" + id, evil), 403, "pages of");
   refused(erase("/v1/memory/conversations/chat", evil), 403, "pages of");
+  const std::string chat = R"({"messages": [{"role": "user", "content": "y"}], "max_tokens": 2)";
+  refused(post("/v1/chat/completions", chat + R"(, "x_memory": true})", evil), 403, "pages of");
+  refused(post("/v1/messages", chat + R"(, "x_memory": {"conversation": "chat"}})", evil), 403, "pages of");
+  refused(post("/v1/responses", R"({"input": "y", "x_memory": true})", evil), 403, "pages of");
+  ok(post("/v1/chat/completions", chat + R"(, "x_memory": false})", evil));
   EXPECT_EQ(ok(get("/v1/memory/turns")).at("total").as_int(), 1);
 }
 

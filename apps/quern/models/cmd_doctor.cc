@@ -93,7 +93,7 @@ int cmd_doctor(Words args) {
     j.set("cgroup_memory_limit", limit.empty() ? "none" : limit);
     j.set("huge_pages", pages.empty() ? "unknown" : pages);
     fmt::print("{}\n", j.dump(2));
-    return 0;
+    return model.fault.empty() ? 0 : 1;
   }
   fmt::print("quern {} on {}\n", version(), h.cpu);
   fmt::print("instruction set  {}{}\n", h.isa_active,
@@ -129,7 +129,7 @@ int cmd_doctor(Words args) {
     fmt::print(
         "do: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root): huge pages are off, so large "
         "models start more slowly\n");
-  return 0;
+  return model.fault.empty() ? 0 : 1;
 }
 
 }  // namespace quern::cli

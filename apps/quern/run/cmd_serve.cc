@@ -31,6 +31,8 @@ namespace quern::cli {
 
 std::vector<std::string> read_keys(const std::vector<std::string>& given, const std::string& file) {
   std::vector<std::string> keys = given;
+  if (std::find(keys.begin(), keys.end(), "") != keys.end())
+    throw UsageError("--api-key: the key is empty; leave the flag out to serve without one, on this machine alone");
   if (const char* from = std::getenv("QUERN_API_KEY"); from && *from) keys.emplace_back(from);
   if (!file.empty()) {
     std::ifstream f(file);

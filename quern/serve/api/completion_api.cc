@@ -147,7 +147,7 @@ class CompletionReply final : public Reply {
                                   if (const auto failure = failure_of(g))
                                     stream_->send(error_json(*failure));
                                   else
-                                    send(asked_[a], "", finish_reason(g.finish), nullptr);
+                                    end_choice(asked_[a], g);
                                 },
                             .read =
                                 [&](size_t a) {
@@ -178,6 +178,13 @@ class CompletionReply final : public Reply {
     }
     if (text.empty() && finish.empty() && lp.is_null()) return;
     stream_->send(with_choices(Json(Json::Array{choice_json(i, text, std::move(lp), finish)})));
+  }
+
+  void end_choice(size_t i, const infer::Generated& g) {
+    if (g.finish != "timeout") return send(i, "", finish_reason(g.finish), nullptr);
+    Json j = with_choices(Json(Json::Array{choice_json(i, "", Json(), finish_reason(g.finish))}));
+    j.set("x_warnings", Json(Json::Array{Json(kCutByTime)}));
+    stream_->send(j);
   }
 
   Usage usage() const {
@@ -227,6 +234,8 @@ class CompletionReply final : public Reply {
     Json j = with_choices(std::move(list));
     j.set("usage", usage().json());
     if (choices_[0].answer) j.set("timings", timings_json(result(0)));
+    const auto cut = [](const Choice& c) { return c.answer && c.answer->result().finish == "timeout"; };
+    if (std::ranges::any_of(choices_, cut)) j.set("x_warnings", Json(Json::Array{Json(kCutByTime)}));
     e_.answer(200, "application/json", j.dump());
   }
 

@@ -2,6 +2,7 @@
 #include "quern/serve/app/app.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "quern/base/nearest.h"
 #include "quern/base/stopwatch.h"
@@ -82,6 +83,7 @@ void App::handle(Exchange& e) {
   e.facts.keep_output = exporter_ && o_.otlp_content;
   auto refuse = [&](const ApiError& x) {
     if (e.status() != 0) return;
+    if (x.status == 429) e.header("retry-after", fmt::format("{:.0f}", std::max(1.0, std::ceil(x.retry_seconds))));
     const bool anthropic = e.request().path.starts_with("/v1/messages");
     const bool ollama = e.request().path.starts_with("/api/");
     const Json body = anthropic ? anthropic_error_json(x, id) : ollama ? ollama_error_json(x) : error_json(x);
@@ -132,7 +134,7 @@ void App::dispatch(Exchange& e) {
   }
   if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
   if (found->open) return (this->*found->serve)(e);
-  if (!found->control) refuse_when_busy(e);
+  if (!found->control) refuse_when_busy();
   admission_.identify(e);
   if (method == "GET" || found->control) return (this->*found->serve)(e);
   const Working counted(working_);
@@ -212,6 +214,7 @@ std::shared_ptr<ServedModel> App::model_with_room(const Json& body, std::string*
 void App::chat(Exchange& e) {
   const Json body = read_body(e);
   std::string plan;
+  refuse_foreign_memory(e, body);
   const auto m = model_with_room(body, &plan);
   const Grounded g = grounding_.ground(body, m->tokenizer, unix_time(), e.caller);
   const mcp::Servers* tools = body.find("mcp") && o_.mcp ? &mcp_servers(e) : nullptr;
@@ -240,6 +243,7 @@ void App::score(Exchange& e) {
 
 void App::messages(Exchange& e) {
   const Json body = read_body(e);
+  refuse_foreign_memory(e, body);
   const auto m = model_with_room(body);
   const Grounded g = grounding_.ground(chat_body_of_messages(body), m->tokenizer, unix_time(), e.caller);
   if (const auto said = anthropic_messages(*m, e, g)) grounding_.keep(g, *said, unix_time());
@@ -247,6 +251,7 @@ void App::messages(Exchange& e) {
 
 void App::responses(Exchange& e) {
   const Json body = read_body(e);
+  refuse_foreign_memory(e, body);
   create_response(*model_with_room(body), e, body, responses_, grounding_);
 }
 

@@ -95,7 +95,7 @@ class App {
   ModelNames names_for(const Caller& caller, const LiveSettings& live) const;  // of both while it is in use
   void allow_model(const Caller& caller, Json& body) const;                    // or 403
   void refuse_change_of_adapters(const Exchange& e) const;                     // with 403
-  void refuse_when_busy(Exchange& e) const;                                    // with 429
+  void refuse_when_busy() const;                                               // with 429
   void refuse_when_stopping(Exchange& e) const;                                // with 503
   std::vector<std::string> unready() const;                                    // reasons; none: it is ready
   // The model a body names, and the plan its name carries ("name:mrsa").
@@ -181,6 +181,7 @@ class App {
   void index_recall(Exchange& e);
   void delete_recall(Exchange& e);
   void refuse_foreign_page(const Exchange& e, const char* what) const;
+  void refuse_foreign_memory(const Exchange& e, const Json& body) const;
   void refuse_foreign_page(const Exchange& e, const char* what, HostNames names) const;
   BatchRunner& batch_runner();  // made when it is first needed
 

@@ -54,6 +54,12 @@ void App::refuse_foreign_page(const Exchange& e, const char* what) const {
   refuse_foreign_page(e, what, admission_.open() ? HostNames::addresses : HostNames::any);
 }
 
+// A chat with x_memory stores what is said.
+void App::refuse_foreign_memory(const Exchange& e, const Json& body) const {
+  const Json* memory = body.find("x_memory");
+  if (memory && !memory->is_null() && *memory != Json(false)) refuse_foreign_page(e, "the memory");
+}
+
 void App::refuse_foreign_page(const Exchange& e, const char* what, HostNames names) const {
   if (page_may_call(e.request(), live()->cors, names)) return;
   throw ApiError(403, "permission_error", "foreign_origin",
@@ -134,12 +140,13 @@ void App::refuse_change_of_adapters(const Exchange& e) const {
                   e.caller.user));
 }
 
-void App::refuse_when_busy(Exchange& e) const {
+void App::refuse_when_busy() const {
   const int64_t beside = running_ - 1;
   if (beside < o_.max_requests) return;
-  e.header("retry-after", "2");
-  throw ApiError(429, "rate_limit_error", "too_many_requests",
-                 fmt::format("{} requests are running, the maximum of this server; try again", beside));
+  ApiError x(429, "rate_limit_error", "too_many_requests",
+             fmt::format("{} requests are running, the maximum of this server; try again", beside));
+  x.retry_seconds = 2;
+  throw x;
 }
 
 void App::refuse_when_stopping(Exchange& e) const {

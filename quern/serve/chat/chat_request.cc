@@ -63,6 +63,18 @@ bool greedy(const models::GenerationConfig& g, const Fields& f, const ChatReques
 
 }  // namespace
 
+// Of a model's name, NAME:PLAN.
+reason::ThinkPlan read_named_plan(const std::string& plan) {
+  try {
+    return read_think(Json(plan));
+  } catch (const ApiError& e) {
+    ApiError x(404, "invalid_request_error", "model_not_found",
+               fmt::format("':{}' behind the model's name is no variant of it and no plan ({})", plan, e.what()));
+    x.param = "model";
+    throw x;
+  }
+}
+
 reason::ThinkPlan read_think(const Json& field) {
   try {
     if (field.is_string()) return reason::parse_plan(with_sizes(field.as_string()));
@@ -227,7 +239,7 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
   if (const Json* t = f.find("x_think"))
     r.plan = read_think(*t);
   else if (!plan.empty())
-    r.plan = read_think(Json(plan));
+    r.plan = read_named_plan(plan);
   if (greedy(m.defaults, f, r)) r.options.sampling.temperature = 0;
   const text::PromptText rendered = render_chat(m, f, r);
   r.prompt = rendered.encode(m.tokenizer);

@@ -36,7 +36,7 @@ ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), a
     infer::Request q{.prompt = r.prompt, .options = r.options};
     q.options.sampling.seed += static_cast<uint64_t>(i);
     ChatChoice c;
-    c.split = ReasoningSplit(r.think_start);
+    c.split = ReasoningSplit(r.think_start, r.thinking_off ? ReasoningSplit::Cut::yes : ReasoningSplit::Cut::no);
     if (r.format) c.tools = ToolStream(*r.format, r.tools);
     c.answer = answers_.add(std::move(q), {.seconds = r.seconds,
                                            .progress = r.stream && r.progress && i == 0,
@@ -84,8 +84,7 @@ void ChatTurn::finish(size_t i, const StreamCallbacks& told) {
   ChatChoice& c = choices_[i];
   const infer::Generated& g = c.answer->result();
   pass_on(i, c.split.finish(), nullptr, told);
-  if (g.finish == "timeout" && !g.tokens.empty())
-    warn(i, "the request timed out: this is the beginning of an answer", told);
+  if (g.finish == "timeout" && !g.tokens.empty()) warn(i, kCutByTime, told);
   usage_.prompt = g.prompt_tokens, usage_.cached = std::max(usage_.cached, g.cached_tokens);
   usage_.completion += static_cast<int64_t>(g.tokens.size());
   usage_.reasoning += static_cast<int64_t>(m_.tokenizer.encode(c.reasoning, {.add_special_tokens = false}).size());

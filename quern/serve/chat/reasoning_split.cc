@@ -48,6 +48,8 @@ ReasoningSplit::SplitText ReasoningSplit::advance(Input input) {
     if (text.starts_with(kOpen)) {
       held_.erase(0, first + kOpen.size());
       stage_ = Stage::thinking;
+    } else if (last && text.size() > 1 && kOpen.starts_with(text)) {
+      held_.clear();  // an answer that was ended inside the tag
     } else if (last || !kOpen.starts_with(text)) {
       stage_ = Stage::answer, trim_ = false;  // an answer without thinking keeps its white space
     } else {
@@ -68,7 +70,22 @@ ReasoningSplit::SplitText ReasoningSplit::advance(Input input) {
     stage_ = Stage::answer, trim_ = true;
   }
   if (trim_) drop_leading_blanks();
-  out.content = std::exchange(held_, {});
+  out.content = cut_ ? without_close(input) : std::exchange(held_, {});
+  return out;
+}
+
+std::string ReasoningSplit::without_close(Input input) {
+  if (const size_t close = held_.find(kClose); close != held_.npos) {
+    std::string before = held_.substr(0, blank_end(std::string_view(held_).substr(0, close)));
+    held_.erase(0, close + kClose.size());
+    cut_ = false;
+    return before + std::exchange(held_, {});
+  }
+  const size_t keep = input == Input::ended ? 0 : overlap(held_, kClose);
+  const size_t end =
+      input == Input::ended ? held_.size() : blank_end(std::string_view(held_).substr(0, held_.size() - keep));
+  std::string out = held_.substr(0, end);
+  held_.erase(0, end);
   return out;
 }
 

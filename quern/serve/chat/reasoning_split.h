@@ -10,8 +10,11 @@ namespace quern::serve {
 
 class ReasoningSplit {
  public:
-  explicit ReasoningSplit(infer::ThinkStart start)
-      : stage_(start == infer::ThinkStart::opened ? Stage::thinking
+  // A thinking that is cut short may be taken up again by the model, in its answer: the tag that ends it is left out.
+  enum class Cut { no, yes };
+  explicit ReasoningSplit(infer::ThinkStart start, Cut cut = Cut::no)
+      : cut_(cut == Cut::yes),
+        stage_(start == infer::ThinkStart::opened ? Stage::thinking
                : start == infer::ThinkStart::none ? Stage::answer
                                                   : Stage::start),
         trim_(start != infer::ThinkStart::none) {}  // none: the text is kept as it is
@@ -26,7 +29,9 @@ class ReasoningSplit {
   enum class Input { open, ended };
   SplitText advance(Input input);
   void drop_leading_blanks();
+  std::string without_close(Input input);
   std::string held_;
+  bool cut_;
   Stage stage_;
   bool trim_;  // white space at the beginning of this stage is dropped
 };

@@ -21,7 +21,8 @@ TEST(ReasoningSplit, IsTheSameHoweverTheTextIsCut) {
       {"a b </think> c ", opened, "a b", "c "},
       {"  <think>x</think>y", may_open, "x", "y"},
       {"  plain <think>no</think>", may_open, "", "  plain <think>no</think>"},
-      {"<thin", may_open, "", "<thin"},
+      {"<thin", may_open, "", ""},
+      {"<", may_open, "", "<"},
       {"<think>never closed </thin", may_open, "never closed </thin", ""},
       {"a < b </ c </think>d</think>", opened, "a < b </ c", "d</think>"},
       {"\n\n</think>\n\nx\n", opened, "", "x\n"},
@@ -39,6 +40,18 @@ TEST(ReasoningSplit, IsTheSameHoweverTheTextIsCut) {
       EXPECT_EQ(all.reasoning, c.reasoning) << text << " by " << step;
       EXPECT_EQ(all.content, c.content) << text << " by " << step;
     }
+  }
+}
+
+TEST(ReasoningSplit, LeavesOutTheEndOfAThinkingThatWasCutShort) {
+  const std::string text = "<think>\n\n</think>\n\n3 + 4 = 7.\n</think>\n\nAnswer: </think> 7";
+  for (size_t step = 1; step <= text.size(); ++step) {
+    ReasoningSplit split(infer::ThinkStart::may_open, ReasoningSplit::Cut::yes);
+    std::string content;
+    for (size_t at = 0; at < text.size(); at += step)
+      content += split.push(std::string_view(text).substr(at, step)).content;
+    content += split.finish().content;
+    EXPECT_EQ(content, "3 + 4 = 7.\n\nAnswer: </think> 7") << "by " << step;
   }
 }
 

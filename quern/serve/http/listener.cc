@@ -117,7 +117,8 @@ Listener Listener::at_port(const std::string& host, int port) {
     error = errno;
     ::close(fd);
   }
-  fail("cannot listen on {} port {}: {}; choose another port", host, port, std::strerror(error));
+  fail("cannot listen on {} port {}: {}; choose another {}", host, port, std::strerror(error),
+       error == EADDRNOTAVAIL ? "address, one of this machine" : "port");
 }
 
 Listener Listener::at_path(const std::string& path) {

@@ -15,9 +15,7 @@ constexpr size_t kMaxUser = 64;  // bytes of a name that a client gives itself
 
 std::string user_of(std::string_view name) { return std::string(name.substr(0, kMaxUser)); }
 
-[[noreturn]] void refuse(Exchange& e, const RateRefusal& why) {
-  e.header("retry-after",
-           fmt::format("{}", std::max<int64_t>(1, static_cast<int64_t>(std::ceil(why.retry_seconds)))));
+[[noreturn]] void refuse(const RateRefusal& why) {
   ApiError x(429, "rate_limit_error", why.code, why.message);
   x.retry_seconds = why.retry_seconds;
   throw x;
@@ -106,15 +104,15 @@ Admission::Pass Admission::admit(Exchange& e) {
   const int64_t mine = running_[user], limit = o_.max_requests - o_.max_requests / 8;
   if (keys_->size() > 1 && mine >= limit) {
     lock.unlock();
-    refuse(e, {fmt::format("{} requests of '{}' are in flight, the maximum of one user", mine, user),
-               "rate_limit_exceeded", 1});
+    refuse({fmt::format("{} requests of '{}' are in flight, the maximum of one user", mine, user),
+            "rate_limit_exceeded", 1});
   }
   if (const auto account = accounts_.find(user); account != accounts_.end() && !keys_->empty()) {
     const auto why = account->second.begin(user, at);
     for (auto& [name, value] : account->second.headers(at)) e.header(name, value);
     if (why) {
       lock.unlock();
-      refuse(e, *why);
+      refuse(*why);
     }
   }
   ++running_[user];

@@ -120,6 +120,9 @@ std::vector<int32_t> read_llama_prompt(const Json& prompt, const ServedModel& m)
   const bool one = prompt.is_array() && prompt.as_array().size() == 1;
   if (one && prompt.as_array()[0].is_array()) return read_llama_prompt(prompt.as_array()[0], m);
   if (!prompt.is_array()) bad_field("prompt", "{}", kExpected);
+  const bool texts = std::ranges::all_of(prompt.as_array(), [](const Json& part) { return part.is_string(); });
+  if (texts && prompt.as_array().size() > 1)
+    bad_field("prompt", "expected one; several prompts at once: use /v1/completions");
   std::vector<int32_t> ids;
   bool first = true;
   for (const Json& part : prompt.as_array()) {

@@ -26,6 +26,8 @@ Json timings_json(const infer::Generated& g);  // how long what took, and why no
 // "stop" or "length", which a timeout is too; failures must have been told before.
 const char* finish_reason(const std::string& finish);
 bool too_late(const infer::Generated& g);  // its time was over before it had a token
+constexpr const char* kCutByTime =
+    "the request timed out: this is the beginning of an answer";  // a line of x_warnings
 // What a client is told of an answer that failed, or had no time to begin; nothing: there is an answer.
 std::optional<ApiError> failure_of(const infer::Generated& g);
 
