@@ -1,4 +1,4 @@
-// quern corpus plan | task | run: the bytes of quern corpus build, and of filter, extract and annotate with --tasks, with
+// quern corpus plan | task | run: the bytes of quern corpus build, and of filter and its like with --tasks, with
 // processes killed at any moment, and what is submitted to Slurm, by an sbatch that runs it at once.
 #include <gtest/gtest.h>
 
@@ -150,20 +150,25 @@ TEST_F(CliCorpusTasks, KilledAnywhereTheBytesAreTheSame) {
   EXPECT_EQ(bytes("again"), expected);
 }
 
-// filter, extract and annotate: the same flags with --tasks, killed anywhere, and by Slurm.
+// filter, annotate and decontaminate: the same flags with --tasks, killed anywhere, and by Slurm.
 TEST_F(CliCorpusTasks, StagesThatStandAloneArePlannedToo) {
   const std::string kFilter =
       "filter x=a.jsonl y=b.jsonl y=c.jsonl --filter fineweb --rejects --reasons --shard-mib 1";
   const std::string kAnnotate = "annotate x=a.jsonl y=b.jsonl y=c.jsonl --features --filter fineweb --shard-mib 1";
+  const std::string kDecontaminate =
+      "decontaminate x=a.jsonl y=b.jsonl y=c.jsonl --against bench.jsonl --rejects --reasons --shard-mib 1";
+  const std::string lines = read_file(dir_ + "/a.jsonl");
+  write_file(dir_ + "/bench.jsonl", lines.substr(0, lines.find('\n', lines.size() / 6) + 1));
   std::mt19937 random(5);
   int killed = 0;
-  for (const auto& [words, name] : {std::pair{kFilter, std::string("filter")}, {kAnnotate, "annotate"}}) {
+  for (const auto& [words, name] :
+       {std::pair{kFilter, std::string("filter")}, {kAnnotate, "annotate"}, {kDecontaminate, "decontaminate"}}) {
     ASSERT_EQ(run(fmt::format("{} --out {}-whole", words, name)).code, 0);
     const auto expected = bytes(name + "-whole");
     ASSERT_GT(expected.size(), 3u);
     const Json whole = Json::read(fmt::format("{}/{}-whole/manifest.json", dir_, name));
     EXPECT_GT(whole.at("documents_out").as_int(), 1000);
-    EXPECT_EQ(whole.at("rejected").as_int() > 1000, name == "filter");
+    EXPECT_EQ(whole.at("rejected").as_int() > 1000, name != "annotate");
     Ran r = run(fmt::format("{} --out {} --tasks 3", words, name));
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(r.out, fmt::format("{}.plan.json: 7 tasks in 3 stages, 3 files in 3 shards\n", name));
@@ -275,7 +280,7 @@ TEST_F(CliCorpusTasks, SaysWhatIsWrong) {
                                     {"--out out --plan p.json", "--plan is for --tasks"},
                                     {"--out out --tasks 2 --json", "--json prints what was counted"},
                                     {"--out - --tasks 2", "--tasks needs an output folder"}})
-    for (const char* verb : {"filter", "extract", "annotate"}) {
+    for (const char* verb : {"filter", "extract", "annotate", "decontaminate --against b.jsonl"}) {
       r = run(fmt::format("{} a.jsonl {}", verb, words));
       EXPECT_EQ(r.code, 2) << verb << words;
       EXPECT_NE(r.err.find(said), std::string::npos) << r.err;

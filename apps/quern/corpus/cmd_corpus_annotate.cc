@@ -42,13 +42,11 @@ int corpus_annotate(Words args) {
   refuse_pipes_of_labels(s);
   const Inputs in = flags.inputs();
   const RowStage stage{.verb = "annotate", .annotate = s};
-  FilterRun run = row_stage_run(flags.recipe, stage, in);
-  flags.check_url("corpus annotate", s.filter, run.make, in);
+  const RowStageRun loaded = row_stage_run(flags.recipe, stage, in);
+  flags.check_url("corpus annotate", s.filter, loaded.run.make, in);
   if (flags.to_stdout())
-    return stream_rows(flags, in, run, [&](const FilterReport& r) { return labeled_in_words(stage, r); });
-  run.to = flags.output();
-  flags.clear_output(in);
-  return plan.asked() ? plan_row_stage(flags, stage, in, plan) : run_row_stage(flags, stage, in, run, form);
+    return stream_rows(flags, in, loaded.run, [&](const FilterReport& r) { return labeled_in_words(stage, r); });
+  return run_or_plan({flags, stage, in, loaded}, plan, form);
 }
 
 }  // namespace quern::cli

@@ -27,12 +27,10 @@ int FilterCommand::run() const {
   const Inputs in = flags.inputs();
   const RowStage stage{
       .verb = verb.substr(verb.find(' ') + 1), .rejects = removed.rejects, .reasons = removed.reasons};
-  FilterRun run = row_stage_run(flags.recipe, stage, in);
-  flags.check_url(verb, flags.source().filters(), run.make, in);
-  if (flags.to_stdout()) return stream_rows(flags, in, run);
-  run.to = flags.output();
-  flags.clear_output(in);
-  return plan.asked() ? plan_row_stage(flags, stage, in, plan) : run_row_stage(flags, stage, in, run, form);
+  const RowStageRun loaded = row_stage_run(flags.recipe, stage, in);
+  flags.check_url(verb, flags.source().filters(), loaded.run.make, in);
+  if (flags.to_stdout()) return stream_rows(flags, in, loaded.run);
+  return run_or_plan({flags, stage, in, loaded}, plan, form);
 }
 
 }  // namespace

@@ -47,44 +47,57 @@ int report_rows(const RowStage& stage, const FilterReport& r, const Inputs& in, 
     fmt::print("{}: {} documents annotated{}\n", out, r.kept, labeled);
   else
     fmt::print("{}: kept {} of {} documents\n", out, r.kept, r.scan.read.documents);
-  print_rules(r, stdout);
+  if (!stage.decontaminate) print_rules(r, stdout);
   return status;
 }
 
-int run_row_stage(const CorpusFlags& flags, const RowStage& stage, const Inputs& in, const FilterRun& run,
-                  ReportForm form) {
+namespace {
+
+int run_here(const RowCommand& c, ReportForm form) {
+  FilterRun run = c.loaded.run;
+  run.to = c.flags.output();
   Json j;
   FilterReport r;
   {
     Progress progress;
     r = filter_corpus(
-        in, run,
-        [&](uint64_t done, uint64_t total) { progress.share(stage.annotate ? "annotate" : "filter", done, total); },
+        c.inputs, run, [&](uint64_t done, uint64_t total) { progress.share(c.stage.verb, done, total); },
         [&](const FilterReport& report) {
-          j = write_manifest(flags.out, row_stage_json(flags.recipe, stage, in, report));
+          j = write_manifest(c.flags.out, row_stage_json(c.loaded.settings, c.inputs, report));
         });
   }
-  const int status = report_rows(stage, r, in, flags.out, form);
+  const int status = report_rows(c.stage, r, c.inputs, c.flags.out, form);
   if (form == ReportForm::json) fmt::print("{}\n", j.dump());
   return status;
 }
 
-int plan_row_stage(const CorpusFlags& flags, const RowStage& stage, const Inputs& in, const PlanFlags& asked) {
+void refuse_pipe(const RowCommand& c, const Inputs& in) {
   for (const InputFile& f : in.files)
     if (f.pipe)
       throw UsageError(
-          fmt::format("quern corpus {}: --tasks {}: {} is read by this process alone, and tasks are others: write it "
-                      "to a file first",
-                      stage.verb, *asked.tasks, f.path.string()));
-  const std::string file = plan_file(asked, flags.out);
+          fmt::format("quern corpus {}: --tasks: {} is read by this process alone, and tasks are others: write it to "
+                      "a file first",
+                      c.stage.verb, f.path.string()));
+}
+
+int write_plan(const RowCommand& c, const PlanFlags& asked) {
+  const std::string file = plan_file(asked, c.flags.out);
   const TaskPlan plan =
-      plan_rows(flags.recipe, stage, in,
-                {.out = flags.out, .tasks = static_cast<uint64_t>(*asked.tasks), .file = file, .tool = {}});
+      plan_rows({.recipe = c.flags.recipe, .stage = c.stage, .inputs = c.inputs, .run = c.loaded.run},
+                {.out = c.flags.out, .tasks = static_cast<uint64_t>(*asked.tasks), .file = file, .tool = {}});
   plan.save(file);
   // What folders hold beside inputs; nothing is lost before anything is read.
-  static_cast<void>(warn_about({}, {}, in));
+  static_cast<void>(warn_about({}, {}, c.inputs));
   report_plan(plan, file);
   return 0;
+}
+
+}  // namespace
+
+int run_or_plan(const RowCommand& c, const PlanFlags& plan, ReportForm form) {
+  if (plan.asked()) refuse_pipe(c, c.inputs), refuse_pipe(c, c.loaded.benchmarks.inputs);
+  c.flags.clear_output(c.inputs);
+  return plan.asked() ? write_plan(c, plan) : run_here(c, form);
 }
 
 }  // namespace quern::cli

@@ -1,4 +1,4 @@
-// What filter, extract and annotate share: a run in this process, or a plan of tasks (--tasks), and what is said of either.
+// What filter, extract, annotate and decontaminate share: a run in this process, or a plan of tasks (--tasks), and what is said of either.
 #pragma once
 #include <optional>
 #include <string>
@@ -28,11 +28,15 @@ constexpr const char* kStreamAndPlanNote =
 // --plan, or OUT.plan.json.
 std::string plan_file(const PlanFlags& plan, const std::string& out);
 
-// Both return the exit status.
-[[nodiscard]] int run_row_stage(const CorpusFlags& flags, const corpus::RowStage& stage, const corpus::Inputs& in,
-                                const corpus::FilterRun& run, ReportForm form);
-[[nodiscard]] int plan_row_stage(const CorpusFlags& flags, const corpus::RowStage& stage, const corpus::Inputs& in,
-                                 const PlanFlags& plan);
+// The stage as the command line has it, loaded.
+struct RowCommand {
+  const CorpusFlags& flags;
+  const corpus::RowStage& stage;
+  const corpus::Inputs& inputs;
+  const corpus::RowStageRun& loaded;
+};
+// The stage here, or its plan where that is asked for; returns the exit status.
+[[nodiscard]] int run_or_plan(const RowCommand& c, const PlanFlags& plan, ReportForm form);
 
 // What came of it, as text on stdout unless that has JSON, and warnings.
 [[nodiscard]] int report_rows(const corpus::RowStage& stage, const corpus::FilterReport& r, const corpus::Inputs& in,

@@ -32,34 +32,45 @@ FilterRun annotate_run(const CorpusRecipe& recipe, AnnotateSettings s, const Inp
   return run;
 }
 
-}  // namespace
-
-FilterRun row_stage_run(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& inputs) {
-  FilterRun run;
-  if (stage.annotate) {
-    run = annotate_run(recipe, *stage.annotate, inputs);
-  } else {
-    const std::string filter = source_of(recipe).filters();
-    run = {.make = find_filter(filter, recipe.lists),
-           .what = fmt::format("{} {} {}", filter, recipe.lists, filter_models_text(filter, recipe.lists)),
-           .scan = scan_of(recipe),
-           .rejects = stage.rejects,
-           .reasons = stage.reasons,
-           .source_field = names_sources(inputs) ? recipe.dedup.source_field : std::string(),
-           .to = {}};
-  }
-  run.to = recipe.write.output({});
-  return run;
+// One that keeps the rows that pass.
+FilterRun sieve_run(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& in) {
+  return {.make = {},
+          .what = {},
+          .scan = scan_of(recipe),
+          .rejects = stage.rejects,
+          .reasons = stage.reasons,
+          .source_field = names_sources(in) ? recipe.dedup.source_field : std::string(),
+          .to = {}};
 }
 
-Json row_stage_json(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& inputs, const FilterReport& r) {
-  Json j = r.json();
+}  // namespace
+
+RowStageRun row_stage_run(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& inputs) {
+  RowStageRun r{.run = {}, .settings = Json::object(), .benchmarks = {}};
   if (stage.annotate) {
     AnnotateSettings s = *stage.annotate;
-    j.set("annotate", write_value(s));
+    r.run = annotate_run(recipe, s, inputs);
+    r.settings.set("annotate", write_value(s));
+  } else if (stage.decontaminate) {
+    r.benchmarks = read_benchmarks(*stage.decontaminate);
+    r.run = sieve_run(recipe, stage, inputs);
+    r.run.make = decontamination_filter(r.benchmarks.index);
+    r.run.what = stage.decontaminate->text(r.benchmarks.inputs);
+    r.settings.set("benchmarks", r.benchmarks.json(*stage.decontaminate));
   } else {
-    j.set("filter", source_of(recipe).filters()), j.set("lists", recipe.lists);
+    const std::string filter = source_of(recipe).filters();
+    r.run = sieve_run(recipe, stage, inputs);
+    r.run.make = find_filter(filter, recipe.lists);
+    r.run.what = fmt::format("{} {} {}", filter, recipe.lists, filter_models_text(filter, recipe.lists));
+    r.settings.set("filter", filter), r.settings.set("lists", recipe.lists);
   }
+  r.run.to = recipe.write.output({});
+  return r;
+}
+
+Json row_stage_json(const Json& settings, const Inputs& inputs, const FilterReport& r) {
+  Json j = r.json();
+  for (const auto& [key, value] : settings.as_object()) j.set(key, value);
   j.set("inputs", inputs_json(inputs, r.scan.read));
   return j;
 }

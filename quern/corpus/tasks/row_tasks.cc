@@ -1,4 +1,4 @@
-// filter, extract and annotate as tasks. A shard is read as a scan of all files would go on there, so that ids and frames
+// filter, extract, annotate and decontaminate as tasks. A shard is read as a scan of all files would go on there, so that ids and frames
 // are those of one process; rows of removed documents are counted from the shard's first, and shifted at the end by what the
 // shards before hold.
 #include <charconv>
@@ -35,9 +35,10 @@ void rows_task(TaskWork& w) {
   const RowStage& stage = *w.plan.rows;
   w.check_shard();
   Inputs in = w.plan.inputs();
-  FilterRun run = row_stage_run(w.plan.recipe, stage, in);
+  RowStageRun loaded = row_stage_run(w.plan.recipe, stage, in);
+  FilterRun& run = loaded.run;
   run.scan.block_bytes = w.plan.block_bytes;
-  if (run.what != w.plan.models) fail("a model of a filter or a side file is not as it was planned: plan again");
+  if (run.what != w.plan.models) fail("a model, a side file or a benchmark is not as it was planned: plan again");
   uint64_t bytes = 0;
   for (uint64_t f = w.first_file(); f < w.end_file(); ++f) bytes += in.files[f].bytes;
   in.files.resize(w.end_file());
@@ -48,6 +49,7 @@ void rows_task(TaskWork& w) {
   };
   const Json from = begin_at(w.first_file());
   RowsResult result;
+  result.settings = loaded.settings;
   result.report = empty_filter_report(run);
   filter_frames(in, run, result.report,
                 {.kept = put(kept),
@@ -112,7 +114,7 @@ void finish_rows_task(TaskWork& w) {
     for (const auto& [name, none] : w.result<PartsResult>("parts", p).files)
       move_part(w, w.of("parts", p) / name, {name, name.starts_with(kept_frames("").part)});
   if (w.plan.rows->reasons) write_reasons(w, firsts);
-  Json m = row_stage_json(w.plan.recipe, *w.plan.rows, in, all);
+  Json m = row_stage_json(w.result<RowsResult>(w.plan.rows->verb, 0).settings, in, all);
   m.set("plan", plan_json(w));
   write_manifest(w.plan.out, m);
   w.rows = std::move(all);

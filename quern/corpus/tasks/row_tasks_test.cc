@@ -1,4 +1,4 @@
-// filter, extract and annotate as tasks: the bytes and counts of one process, whatever their number.
+// filter, extract, annotate and decontaminate as tasks: the bytes and counts of one process, whatever their number.
 #include <map>
 #include <set>
 
@@ -46,15 +46,17 @@ class RowTasksTest : public SmallCorpus {
                                                 "third=" + in + "/e.html"});
   }
   TaskPlan plan(const RowStage& stage, const Inputs& in, const std::string& out, uint64_t tasks) const {
+    const RowStageRun loaded = row_stage_run(recipe_, stage, in);
     return plan_rows(
-        recipe_, stage, in,
+        {.recipe = recipe_, .stage = stage, .inputs = in, .run = loaded.run},
         {.out = (root_ / out).string(), .tasks = tasks, .file = root_ / "plan.json", .block_bytes = kBlock});
   }
   // One process; what its manifest would say.
   Json run_alone(const RowStage& stage, const Inputs& in, const std::string& out) const {
-    FilterRun run = row_stage_run(recipe_, stage, in);
+    const RowStageRun loaded = row_stage_run(recipe_, stage, in);
+    FilterRun run = loaded.run;
     run.to.folder = root_ / out, run.scan.block_bytes = kBlock;
-    return row_stage_json(recipe_, stage, in, filter_corpus(in, run));
+    return row_stage_json(loaded.settings, in, filter_corpus(in, run));
   }
   std::map<std::string, std::string> files(const std::string& out) const {
     std::map<std::string, std::string> all;
@@ -125,8 +127,21 @@ TEST_F(RowTasksTest, AnnotationGivesTheBytesOfOneProcess) {
   // A side file that changed.
   const TaskPlan p = plan(stage, named_inputs(), "later", 2);
   write_file(root_ / "labels.jsonl", "{\"id\":\"x-1\",\"grade\":5}\n");
-  EXPECT_NE(message_of([&] { run_task(p, "annotate-0"); }).find("a side file is not as it was planned"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { run_task(p, "annotate-0"); }).find("a side file or a benchmark is not as it was planned"),
+      std::string::npos);
+}
+
+TEST_F(RowTasksTest, DecontaminationGivesTheBytesOfOneProcess) {
+  const std::string lines = read_file(root_ / "in/a.jsonl");
+  write_file(root_ / "bench.jsonl", lines.substr(0, lines.find('\n', lines.size() / 20) + 1));
+  DecontaminateSettings against;
+  against.against = {(root_ / "bench.jsonl").string()}, against.fields = {"text"}, against.minimum = 3;
+  expect_equal({.verb = "decontaminate", .rejects = true, .reasons = true, .decontaminate = against}, named_inputs());
+  const Json m = Json::read(root_ / "decontaminate-3/manifest.json");
+  EXPECT_GT(m.at("rejected").as_int(), 30);
+  EXPECT_GT(m.at("documents_out").as_int(), 100);
+  EXPECT_GT(m.at("benchmarks").at("ngrams").as_int(), 1000);
 }
 
 TEST_F(RowTasksTest, APlanIsAFileAndResumes) {

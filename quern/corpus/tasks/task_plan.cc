@@ -183,15 +183,15 @@ TaskPlan plan_tasks(const CorpusRecipe& recipe, const PlanSettings& s) {
   return plan;
 }
 
-TaskPlan plan_rows(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& inputs, const PlanSettings& s) {
+TaskPlan plan_rows(const PlannedRows& rows, const PlanSettings& s) {
   check_number_of_tasks(s);
-  TaskPlan plan = begin_plan(kRowsKind, recipe, inputs, s);
-  plan.rows = stage;
-  plan.stages = stages_of(stage, plan.shards.size(), s.tasks);
-  const FilterRun run = row_stage_run(recipe, stage, inputs);
-  plan.models = run.what;
-  plan.identity = run_identity(inputs, fmt::format("{} {} {} {} {}", kRowsKind, stage.verb, s.tasks, s.block_bytes,
-                                                   filter_identity(run, empty_filter_report(run))));
+  TaskPlan plan = begin_plan(kRowsKind, rows.recipe, rows.inputs, s);
+  plan.rows = rows.stage;
+  plan.stages = stages_of(rows.stage, plan.shards.size(), s.tasks);
+  plan.models = rows.run.what;
+  plan.identity =
+      run_identity(rows.inputs, fmt::format("{} {} {} {} {}", kRowsKind, rows.stage.verb, s.tasks, s.block_bytes,
+                                            filter_identity(rows.run, empty_filter_report(rows.run))));
   plan.tasks = tasks_of(plan, s.file);
   prepare_folder(plan);
   return plan;

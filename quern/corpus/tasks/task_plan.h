@@ -13,9 +13,9 @@
 //   finish 1    files to their names, report, manifest
 //   later 1     mixture and tokens, where the recipe has them
 //
-// filter, extract and annotate alone, whose documents do not depend on each other:
+// filter, extract, annotate and decontaminate, whose documents do not depend on each other:
 //
-//   filter N    a shard (or extract, or annotate): lines of its rows, compressed, and why others were removed
+//   filter N    (or extract …) a shard: lines of its rows, compressed, and why others were removed
 //   parts N, finish 1
 //
 // Bytes that a task of N reads, and the tables that it holds, are an N-th of what one would have; join holds 17
@@ -103,7 +103,12 @@ struct PlanSettings {
 // has one file at least, and as many bytes as a block.
 TaskPlan plan_tasks(const CorpusRecipe& recipe, const PlanSettings& settings);
 // The same for a stage that stands alone: the bytes are those of filter_corpus.
-TaskPlan plan_rows(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& inputs,
-                   const PlanSettings& settings);
+struct PlannedRows {
+  const CorpusRecipe& recipe;
+  const RowStage& stage;
+  const Inputs& inputs;
+  const FilterRun& run;  // row_stage_run's
+};
+TaskPlan plan_rows(const PlannedRows& rows, const PlanSettings& settings);
 
 }  // namespace quern::corpus

@@ -43,9 +43,11 @@ struct RowsResult {
   FilterReport report;
   std::vector<std::string> rules, idle_rules, damaged;
   ReadCounts read;
+  Json settings;  // as RowStageRun's
   template <class V>
   void visit(V& v) {
     v("report", report), v("rules", rules), v("idle_rules", idle_rules), v("read", read), v("damaged", damaged);
+    v("settings", settings);
   }
 };
 

@@ -84,7 +84,7 @@ void write_task(TaskWork& w);
 void parts_task(TaskWork& w);
 void finish_task(TaskWork& w);
 void later_task(TaskWork& w);
-void rows_task(TaskWork& w);         // of filter, extract, annotate
+void rows_task(TaskWork& w);         // of a stage that stands alone
 void finish_rows_task(TaskWork& w);  // the last of theirs
 
 // All records of a file.
