@@ -134,7 +134,7 @@ class Kills:
 
 
 def queue():
-    said = subprocess.run(["squeue", "-h", "-r", "-o", "%A %T"], capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(["squeue", "-h", "-r", "-o", "%i %T"], capture_output=True, text=True, check=False).stdout
     return [line.split() for line in said.splitlines()]
 
 
@@ -153,7 +153,8 @@ def run_on_slurm(given, plan, out, kills):
                 running = [job for job, state in jobs if state == "RUNNING"]
                 if running:
                     job = kills.random.choice(running)
-                    kills.count("requeue", subprocess.run(["scontrol", "requeue", job], check=False).returncode == 0)
+                    asked_for = subprocess.run(["scontrol", "requeue", job], check=False, capture_output=True)
+                    kills.count("requeue", asked_for.returncode == 0)  # it may have ended meanwhile
                 time.sleep(kills.random.random())
                 continue
             new = [t for t in tasks_of(plan) if t[0] not in seen]
