@@ -25,6 +25,15 @@ def rows(folder):
     return {file.name: file.read_bytes() for file in Path(folder).glob("*.zst")}
 
 
+def write_inputs(folder):
+    for name in "ab":
+        with open(f"{folder}/{name}.jsonl", "w", encoding="utf-8") as file:
+            for n in range(40000):
+                page = n * 7 % 30011 if name == "a" else n * 11 % 30011
+                words = " ".join(f"w{(page * 31 + i * i) % 997}" for i in range(25))
+                file.write(json.dumps({"text": words + ("." if n % 3 else "")}) + "\n")
+
+
 @unittest.skipIf(importlib.util.find_spec("ray") is None, "not installed: ray")
 class Ray(unittest.TestCase):
     def test_bytes_of_a_build(self):
@@ -33,12 +42,7 @@ class Ray(unittest.TestCase):
             def quern(*words):
                 return subprocess.run([program(), *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
-            for name in "ab":
-                with open(f"{folder}/{name}.jsonl", "w", encoding="utf-8") as file:
-                    for n in range(40000):
-                        page = n * 7 % 30011 if name == "a" else n * 11 % 30011
-                        words = " ".join(f"w{(page * 31 + i * i) % 997}" for i in range(25))
-                        file.write(json.dumps({"text": words}) + "\n")
+            write_inputs(folder)
             with open(f"{folder}/r.toml", "w", encoding="utf-8") as file:
                 for name in "ab":
                     file.write(f'[[source]]\nname = "{name}"\npaths = ["{name}.jsonl"]\n')
@@ -52,6 +56,19 @@ class Ray(unittest.TestCase):
             self.assertEqual(rows(f"{folder}/shared"), rows(f"{folder}/whole"))
             again = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
             self.assertIn("16 tasks done, 0 of them now", again.stdout, again.stderr)
+
+    def test_bytes_of_a_filter(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_inputs(folder)
+            stage = [program(), "corpus", "filter", "a.jsonl", "b.jsonl", "--filter", "fineweb", "--rejects", "--out"]
+            subprocess.run([*stage, "whole"], cwd=folder, check=True, capture_output=True)
+            subprocess.run([*stage, "shared", "--tasks", "2"], cwd=folder, check=True, capture_output=True)
+            words = [sys.executable, str(DRIVER), "shared.plan.json", "--command", program()]
+            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("5 tasks done, 5 of them now", done.stdout)
+            self.assertEqual(set(rows(f"{folder}/whole")), {"part-00000.jsonl.zst", "reject-00000.jsonl.zst"})
+            self.assertEqual(rows(f"{folder}/shared"), rows(f"{folder}/whole"))
 
 
 if __name__ == "__main__":

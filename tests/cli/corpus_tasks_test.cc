@@ -1,5 +1,5 @@
-// quern corpus plan | task | run: the bytes of quern corpus build, with processes killed at any moment, and what is
-// submitted to Slurm, by an sbatch that runs it at once.
+// quern corpus plan | task | run: the bytes of quern corpus build, and of filter and its like with --tasks, with
+// processes killed at any moment, and what is submitted to Slurm, by an sbatch that runs it at once.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -60,6 +60,7 @@ class CliCorpusTasks : public ::testing::Test {
         std::string text;
         for (unsigned w = 0; w < 150; ++w) text += word((page * 7919 + w * w * (page + 3)) % 9973);
         if (random() % 2) text += "tail " + word(random() % 5);
+        if (random() % 3 == 0) text += ".";  // which fineweb asks of a line
         lines += fmt::format("{{\"text\":\"{}\"}}\n", text);
       }
       write_file(dir_ + "/" + file + ".jsonl", lines);
@@ -149,6 +150,95 @@ TEST_F(CliCorpusTasks, KilledAnywhereTheBytesAreTheSame) {
   EXPECT_EQ(bytes("again"), expected);
 }
 
+// filter, annotate and decontaminate: the same flags with --tasks, killed anywhere, and by Slurm.
+TEST_F(CliCorpusTasks, StagesThatStandAloneArePlannedToo) {
+  const std::string kFilter =
+      "filter x=a.jsonl y=b.jsonl y=c.jsonl --filter fineweb --rejects --reasons --shard-mib 1";
+  const std::string kAnnotate = "annotate x=a.jsonl y=b.jsonl y=c.jsonl --features --filter fineweb --shard-mib 1";
+  const std::string kDecontaminate =
+      "decontaminate x=a.jsonl y=b.jsonl y=c.jsonl --against bench.jsonl --rejects --reasons --shard-mib 1";
+  const std::string lines = read_file(dir_ + "/a.jsonl");
+  write_file(dir_ + "/bench.jsonl", lines.substr(0, lines.find('\n', lines.size() / 6) + 1));
+  std::mt19937 random(5);
+  int killed = 0;
+  for (const auto& [words, name] :
+       {std::pair{kFilter, std::string("filter")}, {kAnnotate, "annotate"}, {kDecontaminate, "decontaminate"}}) {
+    ASSERT_EQ(run(fmt::format("{} --out {}-whole", words, name)).code, 0);
+    const auto expected = bytes(name + "-whole");
+    ASSERT_GT(expected.size(), 3u);
+    const Json whole = Json::read(fmt::format("{}/{}-whole/manifest.json", dir_, name));
+    EXPECT_GT(whole.at("documents_out").as_int(), 1000);
+    EXPECT_EQ(whole.at("rejected").as_int() > 1000, name != "annotate");
+    Ran r = run(fmt::format("{} --out {} --tasks 3", words, name));
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out, fmt::format("{}.plan.json: 7 tasks in 3 stages, 3 files in 3 shards\n", name));
+    EXPECT_FALSE(fs::exists(fmt::format("{}/{}/manifest.json", dir_, name)));
+    const std::string file = fmt::format("{}/{}.plan.json", dir_, name);
+    const Json plan = Json::read(file);
+    for (const Json& t : plan.at("tasks").as_array()) {
+      const std::string task = fmt::format("corpus task {} {}", file, t.at("id").as_string());
+      for (int k = 0; k < 4; ++k)
+        killed += shell_killed_after(0.004 * std::pow(1.5, random() % 12), "quern " + task).code == 137;
+      r = shell("quern " + task);
+      ASSERT_EQ(r.code, 0) << r.err;
+    }
+    EXPECT_EQ(bytes(name), expected) << name;
+    EXPECT_FALSE(fs::exists(fmt::format("{}/{}/unfinished", dir_, name)));
+    // The runner, killed with what it started; in the place of the run before.
+    r = run(fmt::format("{} --out {} --tasks 2", words, name));
+    EXPECT_EQ(r.code, 1);
+    EXPECT_NE(r.err.find("already contains a manifest.json"), std::string::npos) << r.err;
+    ASSERT_EQ(run(fmt::format("{} --out {} --tasks 2 --overwrite", words, name)).code, 0);
+    for (int k = 0; k < 4; ++k)
+      shell_killed_after(0.02 * std::pow(1.5, random() % 8), fmt::format("quern corpus run {} -j 2", file));
+    r = run(fmt::format("run {} -j 2", file));
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(bytes(name), expected) << name;
+  }
+  EXPECT_GT(killed, 10) << killed;
+  // What a run says at its end, and by Slurm.
+  ASSERT_EQ(run(kFilter + " --out said").code, 0);
+  ASSERT_EQ(run(kFilter + " --out planned --tasks 2 --plan p.json").code, 0);
+  fs::create_directories(dir_ + "/bin");
+  write_file(dir_ + "/bin/sbatch", kSbatch);
+  fs::permissions(dir_ + "/bin/sbatch", fs::perms::owner_all);
+  Ran r = shell(fmt::format(
+      "cd {0} && PATH={0}/bin:$PATH quern corpus run p.json --runner slurm --sbatch --partition=long", dir_));
+  EXPECT_EQ(r.code, 0) << r.err << read_file(dir_ + "/bin/log");
+  EXPECT_EQ(bytes("planned"), bytes("said"));
+  EXPECT_NE(read_file(dir_ + "/bin/log").find("/planned: kept "), std::string::npos) << read_file(dir_ + "/bin/log");
+  EXPECT_EQ(run("stats planned --json").out, run("stats said --json").out);
+}
+
+// The script of a job starts a task again that was killed, and not one that was told to end.
+TEST_F(CliCorpusTasks, AJobStartsKilledTasksAgain) {
+  ASSERT_EQ(run("extract a.jsonl --out out --tasks 1").code, 0);
+  fs::create_directories(dir_ + "/bin");
+  write_file(dir_ + "/bin/sbatch", "#!/bin/sh\necho 7\n");  // takes it, and runs nothing
+  fs::permissions(dir_ + "/bin/sbatch", fs::perms::owner_all);
+  Ran r = shell(fmt::format("cd {0} && PATH={0}/bin:$PATH quern corpus run out.plan.json --runner slurm", dir_));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const std::string script = dir_ + "/out.plan.json.slurm/extract-0.sh";
+  // In the place of the program, one that ends by the signals that a file names, one after the other.
+  write_file(
+      dir_ + "/ends",
+      "#!/bin/sh\nread -r signal < DIR/left\nsed -i 1d DIR/left\n[ -z \"$signal\" ] || kill -\"$signal\" $$\n");
+  ASSERT_EQ(
+      shell(fmt::format("cd {0} && sed -i s:DIR:{0}:g ends && chmod +x ends && sed -i 's:^  .* corpus task:  {0}/ends"
+                        " corpus task:' {1} && grep -c {0}/ends {1}",
+                        dir_, script))
+          .out,
+      "1\n");
+  const auto ran = [&](const std::string& signals) {
+    write_file(dir_ + "/left", signals);
+    const int code = shell(fmt::format("SLURM_ARRAY_TASK_ID=0 sh {}", script)).code;
+    return std::pair(code, read_file(dir_ + "/left"));
+  };
+  EXPECT_EQ(ran("KILL\nSEGV\n\nrest\n"), std::pair(0, std::string("rest\n")));
+  EXPECT_EQ(ran("KILL\nKILL\nKILL\nKILL\nrest\n"), std::pair(137, std::string("rest\n")));
+  EXPECT_EQ(ran("TERM\nrest\n"), std::pair(143, std::string("rest\n")));
+}
+
 // The first tasks that a runner has are killed, one after the other and each at another moment.
 TEST_F(CliCorpusTasks, ARunnerStartsKilledTasksAgain) {
   ASSERT_EQ(run("build r.toml --out whole").code, 0);
@@ -186,6 +276,18 @@ TEST_F(CliCorpusTasks, SaysWhatIsWrong) {
   Ran r = run("plan r.toml");
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("--out is missing"), std::string::npos) << r.err;
+  for (const auto& [words, said] : {std::pair{"--out out --tasks 0", "--tasks 0: expected 1 or more"},
+                                    {"--out out --plan p.json", "--plan is for --tasks"},
+                                    {"--out out --tasks 2 --json", "--json prints what was counted"},
+                                    {"--out - --tasks 2", "--tasks needs an output folder"}})
+    for (const char* verb : {"filter", "extract", "annotate", "decontaminate --against b.jsonl"}) {
+      r = run(fmt::format("{} a.jsonl {}", verb, words));
+      EXPECT_EQ(r.code, 2) << verb << words;
+      EXPECT_NE(r.err.find(said), std::string::npos) << r.err;
+    }
+  r = shell(fmt::format("cd {} && cat a.jsonl | quern corpus filter - --form jsonl --out out --tasks 2", dir_));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("- is read by this process alone"), std::string::npos) << r.err;
   write_file(dir_ + "/none.jsonl", "{\"no\":1}\n");
   write_file(dir_ + "/lost.toml", "[[source]]\nname = \"a\"\npaths = [\"a.jsonl\", \"none.jsonl\"]\n");
   ASSERT_EQ(run("plan lost.toml --out lost --tasks 2").code, 0);

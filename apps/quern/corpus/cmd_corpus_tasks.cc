@@ -5,6 +5,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
+#include "apps/quern/corpus/row_stages.h"
 #include "apps/quern/corpus/task_runners.h"
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
@@ -29,7 +30,7 @@ TaskPlan load_plan(const std::string& file) {
 
 int run_planned_task(const TaskPlan& plan, const std::string& id, ReportForm form) {
   const PlannedTask& task = plan.task(id);
-  DedupReport report;
+  PlanReport report;
   const std::optional<TaskCounters> counters = run_task(plan, id, &report);
   if (form == ReportForm::json) {
     Json j = Json::object();
@@ -38,33 +39,40 @@ int run_planned_task(const TaskPlan& plan, const std::string& id, ReportForm for
     j.set("counters", write_value(c));
     fmt::print("{}\n", j.dump());
   }
-  return task.stage == "finish" && counters ? report_dedup(report, plan.inputs(), plan.out, form) : 0;
+  if (task.stage != "finish" || !counters) return 0;
+  return plan.rows ? report_rows(*plan.rows, report.rows, plan.inputs(), plan.out, form)
+                   : report_dedup(report.build, plan.inputs(), plan.out, form);
+}
+
+void report_plan(const TaskPlan& plan, const std::string& file) {
+  fmt::print("{}: {} tasks in {} stages, {} files in {} shards\n", file, plan.tasks.size(), plan.stages.size(),
+             plan.files.size(), plan.shards.size());
 }
 
 int corpus_plan(Words args) {
-  std::string recipe, file;
+  std::string recipe;
   BuildTarget target{.setting = "--out"};
-  int64_t tasks = 8;
+  PlanFlags plan_flags{.tasks = 8};
   Args a("corpus plan", "divide a build into tasks that one or many machines can run");
   a.positional("RECIPE.toml", recipe)
       .settings(target, {{"out"}})
-      .flag("--tasks N", tasks, "number of tasks per stage, about as many as processes that will run")
-      .flag("--plan FILE", file, "where to write the plan [DIR.plan.json]")
+      .settings(plan_flags)
       .note(
           "The plan is a JSON file: stages, and for every task its inputs, outputs, command line, and the stages "
           "that\n"
           "it waits for. quern corpus run runs it, here or with Slurm; the output is that of quern corpus build.\n"
+          "filter, extract, annotate and decontaminate have plans of their own: give them --tasks.\n"
           "Inputs and the output folder must be on a file system that all machines have.");
   if (!a.parse(args)) return 0;
   if (target.out.empty()) throw UsageError("quern corpus plan: --out is missing: expected a folder");
-  if (tasks < 1) throw UsageError(fmt::format("quern corpus plan: --tasks {}: expected 1 or more", tasks));
-  if (file.empty()) file = (fs::path(target.out) / "").parent_path().string() + ".plan.json";
-  const TaskPlan plan = plan_tasks(
-      CorpusRecipe::load(recipe),
-      {.out = target.out, .tasks = static_cast<uint64_t>(tasks), .file = file, .tool = tool("quern corpus plan")});
+  plan_flags.check("corpus plan", ReportForm::text);
+  const std::string file = plan_file(plan_flags, target.out);
+  const TaskPlan plan = plan_tasks(CorpusRecipe::load(recipe), {.out = target.out,
+                                                                .tasks = static_cast<uint64_t>(*plan_flags.tasks),
+                                                                .file = file,
+                                                                .tool = tool("quern corpus plan")});
   plan.save(file);
-  fmt::print("{}: {} tasks in {} stages, {} files in {} shards\n", file, plan.tasks.size(), plan.stages.size(),
-             plan.files.size(), plan.shards.size());
+  report_plan(plan, file);
   return 0;
 }
 

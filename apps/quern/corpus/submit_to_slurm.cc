@@ -18,13 +18,17 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kArray = 1000;  // Slurm's own limit of an array is 1001 tasks where nobody raised it
 
-// A script that runs tasks first … of a stage; each has its array's number behind `first`.
+// A script that runs tasks first … of a stage; each has its array's number behind `first`. A task that is killed is started
+// again, up to three times, and one that is told to end is not: Slurm tells it when the job is cancelled.
 std::string script_of(const std::string& stage, uint64_t first, const fs::path& plan, const fs::path& folder) {
   const std::string program = fs::read_symlink("/proc/self/exe").string();
   return fmt::format(
       "#!/bin/sh\n#SBATCH --job-name=quern-{0}\n#SBATCH --requeue\n#SBATCH --output={1}/{0}-%A-%a.log\n"
-      "exec {2} ${{SLURM_CPUS_PER_TASK:+--threads \"$SLURM_CPUS_PER_TASK\"}} corpus task {3} {0}-$(({4} + "
-      "SLURM_ARRAY_TASK_ID))\n",
+      "for start in 1 2 3 4; do\n  status=0\n"
+      "  {2} ${{SLURM_CPUS_PER_TASK:+--threads \"$SLURM_CPUS_PER_TASK\"}} corpus task {3} {0}-$(({4} + "
+      "SLURM_ARRAY_TASK_ID)) || status=$?\n"
+      "  [ $status -gt 128 ] && [ $status -ne 143 ] || break\n"
+      "  echo \"killed by signal $((status - 128))\" >&2\ndone\nexit $status\n",
       stage, folder.string(), shell_word(program), shell_word(plan.string()), first);
 }
 

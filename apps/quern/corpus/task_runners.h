@@ -9,6 +9,9 @@
 
 namespace quern::cli {
 
+// "FILE: 12 tasks in 3 stages, …"
+void report_plan(const corpus::TaskPlan& plan, const std::string& file);
+
 // One task in this process; the last one says what was removed and what could not be read. Returns the exit status.
 [[nodiscard]] int run_planned_task(const corpus::TaskPlan& plan, const std::string& id, ReportForm form);
 

@@ -38,6 +38,7 @@ struct ScanCheckpoints {
 struct ScanCallbacks {
   ScanProgress progress = {};
   ScanCheckpoints checkpoints = {};
+  bool part = false;  // others read the other inputs: whether all is lost is not told here
 };
 
 template <class State, class Out, class Make, class Look, class Put>
@@ -102,7 +103,7 @@ ScanReport scan_documents(const Inputs& inputs, const ScanOptions& o, Make&& mak
       });
   note(end);
   report.damaged = blocks.damaged();
-  refuse_when_all_is_lost(inputs, report.read, report.damaged);
+  if (!callbacks.part) refuse_when_all_is_lost(inputs, report.read, report.damaged);
   return report;
 }
 

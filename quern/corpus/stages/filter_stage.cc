@@ -75,23 +75,7 @@ void sift(const DocumentView& d, const FilterRun& run, const Inputs& in, const s
     out.reasons += fmt::format("{{\"row\":{},\"id\":{},\"failing\":{}}}\n", d.number, document_id_json(d), failing);
 }
 
-void add(const FilterReport& o, FilterReport& r) {
-  r.kept += o.kept, r.rejected += o.rejected, r.changed += o.changed, r.kept_bytes += o.kept_bytes;
-  r.own_members += o.own_members, r.labeled += o.labeled;
-  for (size_t i = 0; i < o.rule_any.size(); ++i) r.rule_first[i] += o.rule_first[i], r.rule_any[i] += o.rule_any[i];
-}
-
 std::unique_ptr<DocumentFilter> made(const FilterRun& run) { return run.make ? run.make() : nullptr; }
-
-FilterReport empty_report(const FilterRun& run) {
-  FilterReport r;
-  if (const std::unique_ptr<DocumentFilter> one = made(run)) {  // its rules may be its own
-    for (const char* rule : one->rules()) r.rules.emplace_back(rule);
-    for (const char* rule : one->idle_rules()) r.idle_rules.emplace_back(rule);
-  }
-  r.rule_first.resize(r.rules.size()), r.rule_any.resize(r.rules.size());
-  return r;
-}
 
 // With the mode of a new file: the progress of a run is its owner's alone.
 void copy_reasons(const std::filesystem::path& from, const std::filesystem::path& to) {
@@ -103,6 +87,28 @@ void copy_reasons(const std::filesystem::path& from, const std::filesystem::path
 }
 
 }  // namespace
+
+void add_counts(const FilterReport& part, FilterReport& all) {
+  all.kept += part.kept, all.rejected += part.rejected, all.changed += part.changed;
+  all.kept_bytes += part.kept_bytes, all.own_members += part.own_members, all.labeled += part.labeled;
+  for (size_t i = 0; i < part.rule_any.size(); ++i)
+    all.rule_first[i] += part.rule_first[i], all.rule_any[i] += part.rule_any[i];
+}
+
+FilterReport empty_filter_report(const FilterRun& run) {
+  FilterReport r;
+  if (const std::unique_ptr<DocumentFilter> one = made(run)) {  // its rules may be its own
+    for (const char* rule : one->rules()) r.rules.emplace_back(rule);
+    for (const char* rule : one->idle_rules()) r.idle_rules.emplace_back(rule);
+  }
+  r.rule_first.resize(r.rules.size()), r.rule_any.resize(r.rules.size());
+  return r;
+}
+
+std::string filter_identity(const FilterRun& run, const FilterReport& report) {
+  return fmt::format("filter 3 {} {} {} {} {} {} {} {}", run.what, fmt::join(report.rules, ","), run.scan.text(),
+                     run.rejects, run.reasons, run.keep_all, run.source_field, run.to.text());
+}
 
 Json FilterReport::json() const {
   Json j = Json::object(), bad = Json::array();
@@ -120,17 +126,31 @@ Json FilterReport::json() const {
   return j;
 }
 
+void filter_frames(const Inputs& inputs, const FilterRun& run, FilterReport& total, const FilterSinks& sinks,
+                   const ScanCallbacks& callbacks) {
+  total.scan = scan_documents<Sieve, Sifted>(
+      inputs, run.scan,
+      [&] {
+        return Sieve{made(run), run.columns ? run.columns() : nullptr, run.to.level};
+      },
+      [&](Sieve& sieve, const DocumentView& d, Sifted& out) { sift(d, run, inputs, total.rules, sieve, out); },
+      [&](Sifted&& s) {
+        sinks.kept(s.kept_frame, s.kept_bytes);
+        if (run.rejects) sinks.rejected(s.rejected_frame, s.rejected_bytes);
+        sinks.reasons(s.reasons);
+        add_counts(s.counts, total);
+      },
+      callbacks);
+}
+
 FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const ScanProgress& progress,
                            const std::function<void(const FilterReport&)>& finish) {
   QUERN_CHECK(!run.what.empty());
   const Stopwatch watch;
   const StageOutput& to = run.to;
   refuse_finished(to.folder);
-  FilterReport total = empty_report(run);
-  StageRun stage(to.folder, inputs,
-                 fmt::format("filter 3 {} {} {} {} {} {} {} {}", run.what, fmt::join(total.rules, ","),
-                             run.scan.text(), run.rejects, run.reasons, run.keep_all, run.source_field, to.text()),
-                 to.checkpoint_bytes);
+  FilterReport total = empty_filter_report(run);
+  StageRun stage(to.folder, inputs, filter_identity(run, total), to.checkpoint_bytes);
   total.went_on = stage.went_on();
   ShardPosition kept, rejected;
   uint64_t reason_bytes = 0;
@@ -143,23 +163,16 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
   ShardWriter parts(to.folder, "part", to.level, to.shard_bytes, kept);
   ShardWriter rejects(to.folder, "reject", to.level, to.shard_bytes, rejected);
   SpillFile reasons = SpillFile::named(stage.file("reasons"), reason_bytes);
-  total.scan = scan_documents<Sieve, Sifted>(
-      inputs, run.scan,
-      [&] {
-        return Sieve{made(run), run.columns ? run.columns() : nullptr, to.level};
-      },
-      [&](Sieve& sieve, const DocumentView& d, Sifted& out) { sift(d, run, inputs, total.rules, sieve, out); },
-      [&](Sifted&& s) {
-        parts.write_frame(s.kept_frame, s.kept_bytes);
-        if (run.rejects) rejects.write_frame(s.rejected_frame, s.rejected_bytes);
-        reasons.append(s.reasons.data(), s.reasons.size());
-        add(s.counts, total);
-      },
-      {progress, stage.notes("filter", [&](Json& state) {
-         reasons.flush();
-         state.set("kept", write_value(parts.position())), state.set("rejected", write_value(rejects.position()));
-         state.set("reasons", write_value(reasons.size())), state.set("report", write_value(total));
-       })});
+  filter_frames(inputs, run, total,
+                {.kept = [&](std::string_view frame, uint64_t bytes) { parts.write_frame(frame, bytes); },
+                 .rejected = [&](std::string_view frame, uint64_t bytes) { rejects.write_frame(frame, bytes); },
+                 .reasons = [&](std::string_view lines) { reasons.append(lines.data(), lines.size()); }},
+                {progress, stage.notes("filter", [&](Json& state) {
+                   reasons.flush();
+                   state.set("kept", write_value(parts.position())),
+                       state.set("rejected", write_value(rejects.position()));
+                   state.set("reasons", write_value(reasons.size())), state.set("report", write_value(total));
+                 })});
   parts.close();
   if (run.rejects) rejects.close();
   if (run.reasons) {
@@ -176,7 +189,7 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
 FilterReport filter_lines(const Inputs& inputs, const FilterRun& run,
                           const std::function<void(std::string_view)>& put, const ScanProgress& progress) {
   const Stopwatch watch;
-  FilterReport total = empty_report(run);
+  FilterReport total = empty_filter_report(run);
   total.scan = scan_documents<Sieve, SiftedLines>(
       inputs, run.scan,
       [&] {
@@ -186,7 +199,7 @@ FilterReport filter_lines(const Inputs& inputs, const FilterRun& run,
       [&](SiftedLines&& s) {
         put(s.kept);
         total.bytes_out += s.kept.size();
-        add(s.counts, total);
+        add_counts(s.counts, total);
       },
       {progress, {}});
   total.seconds = watch.seconds();

@@ -45,6 +45,20 @@ struct FilterReport {
 FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const ScanProgress& progress = {},
                            const std::function<void(const FilterReport&)>& finish = {});
 
+FilterReport empty_filter_report(const FilterRun& run);  // with the names of its rules
+void add_counts(const FilterReport& part, FilterReport& all);
+// All that decides what the run writes, the inputs apart.
+std::string filter_identity(const FilterRun& run, const FilterReport& report);
+
+// Where rows go, a block at a time and in order.
+struct FilterSinks {
+  std::function<void(std::string_view frame, uint64_t unpacked)> kept, rejected;  // an empty frame is nothing
+  std::function<void(std::string_view lines)> reasons;
+};
+// The scan alone, which adds to `total`.
+void filter_frames(const Inputs& inputs, const FilterRun& run, FilterReport& total, const FilterSinks& sinks,
+                   const ScanCallbacks& callbacks);
+
 // The same without a folder: passed documents as lines, in order. Nothing is saved on the way.
 FilterReport filter_lines(const Inputs& inputs, const FilterRun& run,
                           const std::function<void(std::string_view)>& put, const ScanProgress& progress = {});

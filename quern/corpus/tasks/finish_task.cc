@@ -17,14 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// To its name, where it was not moved before.
-void move_part(const TaskWork& w, const fs::path& from, const std::string& name) {
-  const fs::path to = fs::path(w.plan.out) / name;
-  if (!fs::exists(from) && fs::exists(to)) return;
-  list_file(fs::path(w.plan.out) / RunFolder::kName, {name, true});
-  fs::rename(from, to);
-}
-
 // Lines of a file of clusters, which ascend by the id of the kept document.
 class ClusterLines {
  public:
@@ -70,7 +62,15 @@ void join_clusters(const TaskWork& w, const fs::path& to) {
   out.close();
 }
 
-// Counters of all tasks, by stage: sums of seconds and bytes, and the most that one task read and held.
+}  // namespace
+
+void move_part(const TaskWork& w, const fs::path& from, const OwnedFile& file) {
+  const fs::path to = fs::path(w.plan.out) / file.name;
+  if (!fs::exists(from) && fs::exists(to)) return;
+  list_file(fs::path(w.plan.out) / RunFolder::kName, file);
+  fs::rename(from, to);
+}
+
 Json counters_json(const TaskWork& w) {
   Json list = Json::array();
   for (const PlannedStage& s : w.plan.stages) {
@@ -95,7 +95,11 @@ Json counters_json(const TaskWork& w) {
   return list;
 }
 
-}  // namespace
+Json plan_json(const TaskWork& w) {
+  Json plan = Json::object();
+  plan.set("identity", w.plan.identity), plan.set("stages", counters_json(w));
+  return plan;
+}
 
 void finish_task(TaskWork& w) {
   const fs::path out = w.plan.out;
@@ -104,14 +108,12 @@ void finish_task(TaskWork& w) {
   refuse_when_all_is_lost(in, report.read, report.damaged);
   for (uint64_t p = 0; p < w.tasks("parts"); ++p)
     for (const auto& [name, hash] : w.result<PartsResult>("parts", p).files)
-      move_part(w, w.of("parts", p) / name, name);
+      move_part(w, w.of("parts", p) / name, {name, true});
   const fs::path clusters = out / "clusters.jsonl.zst";
   join_clusters(w, clusters);
   report.outputs.emplace_back(clusters.filename(), file_hash(clusters));
   Json m = dedup_manifest(w.plan.tool, in, w.plan.config(), report);
-  Json plan = Json::object();
-  plan.set("identity", w.plan.identity), plan.set("stages", counters_json(w));
-  m.set("plan", std::move(plan));
+  m.set("plan", plan_json(w));
   CorpusRecipe recipe = w.plan.recipe;
   write_file(out / "recipe.json", write_value(recipe).dump(2) + "\n");
   if (auto later = plan_build(recipe, w.plan.config(), in)) {

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kKind = "corpus tasks 2";
+constexpr const char *kKind = "corpus tasks 2", *kRowsKind = "corpus tasks of rows 1";
 
 int64_t modified(const fs::path& file) { return fs::last_write_time(file).time_since_epoch().count(); }
 
@@ -59,6 +59,10 @@ std::vector<PlannedStage> stages_of(const CorpusRecipe& recipe, bool near, uint6
   return s;
 }
 
+std::vector<PlannedStage> stages_of(const RowStage& rows, uint64_t shards, uint64_t tasks) {
+  return {{rows.verb, shards, {}}, {"parts", tasks, {rows.verb}}, {"finish", 1, {"parts"}}};
+}
+
 std::vector<PlannedTask> tasks_of(const TaskPlan& plan, const fs::path& file) {
   std::vector<PlannedTask> tasks;
   for (const PlannedStage& stage : plan.stages)
@@ -70,7 +74,7 @@ std::vector<PlannedTask> tasks_of(const TaskPlan& plan, const fs::path& file) {
                     .inputs = {},
                     .outputs = {(plan.work() / fmt::format("{}-{}", stage.name, i)).string()}};
       t.command.push_back(t.id);
-      if (stage.name == "sketch" || stage.name == "write") {
+      if (stage.name == "sketch" || stage.name == "write" || (plan.rows && stage.name == plan.rows->verb)) {
         const uint64_t end = i + 1 < plan.shards.size() ? plan.shards[i + 1] : plan.files.size();
         for (uint64_t f = plan.shards[i]; f < end; ++f) t.inputs.push_back(plan.files[f].path);
       }
@@ -82,15 +86,42 @@ std::vector<PlannedTask> tasks_of(const TaskPlan& plan, const fs::path& file) {
   return tasks;
 }
 
+TaskPlan begin_plan(const char* kind, const CorpusRecipe& recipe, const Inputs& in, const PlanSettings& s) {
+  TaskPlan plan;
+  plan.tool = s.tool, plan.recipe = recipe, plan.block_bytes = s.block_bytes;
+  plan.kind = kind, plan.folder = fs::current_path().string(), plan.out = absolute(s.out);
+  refuse_pipes(in);
+  plan.sources = in.sources;
+  for (const InputFile& f : in.files)
+    plan.files.push_back({fs::absolute(f.path).string(), form_name(f.form), f.source, f.bytes, modified(f.path)});
+  plan.shards = divide(in, s.block_bytes, s.tasks);
+  return plan;
+}
+
+void prepare_folder(const TaskPlan& plan) {
+  refuse_finished(plan.out);
+  RunFolder folder(plan.out, plan.identity, Ranks(), plan.names());
+  if (!folder.state().is_null()) return;
+  Json state = Json::object();
+  state.set("phase", "tasks");
+  folder.save(std::move(state));
+}
+
+void check_number_of_tasks(const PlanSettings& s) {
+  if (s.tasks < 1 || s.tasks > kMaxFiles) fail("{} tasks: expected 1 to {}", s.tasks, kMaxFiles);
+}
+
 }  // namespace
 
 TaskPlan TaskPlan::load(const fs::path& file) {
   TaskPlan plan;
   const Json j = Json::read(file);
   const Json* kind = j.find("kind");
-  if (!kind || !kind->is_string() || kind->as_string() != kKind)
+  const std::string named = kind && kind->is_string() ? kind->as_string() : "";
+  if (named != kKind && named != kRowsKind)
     fail("{}: expected a plan that quern corpus plan wrote ('{}')", file.string(), kKind);
   read_field(j, plan, file.string(), FieldPresence::optional);
+  if (plan.rows.has_value() != (named == kRowsKind)) fail("{}: make the plan again", file.string());
   if (plan.shards.empty() || plan.files.empty() || plan.stages.empty() || plan.recipe.source.empty())
     fail("{}: a plan without files or stages: make it again with quern corpus plan", file.string());
   return plan;
@@ -136,31 +167,33 @@ const PlannedStage& TaskPlan::stage(const std::string& name) const {
   return *at;
 }
 
+RunNames TaskPlan::names() const { return rows ? RunNames() : dedup_run_names(); }
+
 TaskPlan plan_tasks(const CorpusRecipe& recipe, const PlanSettings& s) {
-  if (s.tasks < 1 || s.tasks > kMaxFiles) fail("{} tasks: expected 1 to {}", s.tasks, kMaxFiles);
-  TaskPlan plan;
-  plan.tool = s.tool;
-  plan.kind = kKind, plan.folder = fs::current_path().string(), plan.out = absolute(s.out);
-  plan.recipe = with_absolute_paths(recipe), plan.block_bytes = s.block_bytes;
-  const CorpusPlan build = plan_corpus(plan.recipe, {.out = plan.out});
-  refuse_pipes(build.inputs);
-  plan.sources = build.inputs.sources;
-  for (const InputFile& f : build.inputs.files)
-    plan.files.push_back({fs::absolute(f.path).string(), form_name(f.form), f.source, f.bytes, modified(f.path)});
-  plan.shards = divide(build.inputs, s.block_bytes, s.tasks);
+  check_number_of_tasks(s);
+  const CorpusPlan build = plan_corpus(with_absolute_paths(recipe), {.out = absolute(s.out)});
+  TaskPlan plan = begin_plan(kKind, build.recipe, build.inputs, s);
   plan.stages = stages_of(plan.recipe, build.dedup.near, plan.shards.size(), s.tasks);
   plan.models = plan.config().models_text();
   plan.identity = run_identity(build.inputs, fmt::format("{} {} {} {} {}", kKind, s.tasks, s.block_bytes,
                                                          plan.config().json().dump(), plan.models));
   plan.tasks = tasks_of(plan, s.file);
   FilterTable(build.inputs, build.dedup);  // what is wrong with a filter is told now
-  refuse_finished(plan.out);
-  RunFolder folder(plan.out, plan.identity, Ranks(), dedup_run_names());
-  if (folder.state().is_null()) {
-    Json state = Json::object();
-    state.set("phase", "tasks");
-    folder.save(std::move(state));
-  }
+  prepare_folder(plan);
+  return plan;
+}
+
+TaskPlan plan_rows(const PlannedRows& rows, const PlanSettings& s) {
+  check_number_of_tasks(s);
+  TaskPlan plan = begin_plan(kRowsKind, rows.recipe, rows.inputs, s);
+  plan.rows = rows.stage;
+  plan.stages = stages_of(rows.stage, plan.shards.size(), s.tasks);
+  plan.models = rows.run.what;
+  plan.identity =
+      run_identity(rows.inputs, fmt::format("{} {} {} {} {}", kRowsKind, rows.stage.verb, s.tasks, s.block_bytes,
+                                            filter_identity(rows.run, empty_filter_report(rows.run))));
+  plan.tasks = tasks_of(plan, s.file);
+  prepare_folder(plan);
   return plan;
 }
 

@@ -13,6 +13,11 @@
 //   finish 1    files to their names, report, manifest
 //   later 1     mixture and tokens, where the recipe has them
 //
+// filter, extract, annotate and decontaminate, whose documents do not depend on each other:
+//
+//   filter N    (or extract …) a shard: lines of its rows, compressed, and why others were removed
+//   parts N, finish 1
+//
 // Bytes that a task of N reads, and the tables that it holds, are an N-th of what one would have; join holds 17
 // bytes per document of a candidate pair. Documents are numbered over all shards, up to 2^40, and within a shard up to
 // 2^32. The output has the bytes that one process gives.
@@ -22,7 +27,8 @@
 #include <string>
 #include <vector>
 
-#include "quern/corpus/stages/recipe.h"
+#include "quern/corpus/run/run_folder.h"
+#include "quern/corpus/stages/row_stage.h"
 
 namespace quern::corpus {
 
@@ -57,6 +63,7 @@ struct PlannedTask {
 
 struct TaskPlan {
   std::string kind, out, folder, identity, models;  // folder: relative paths of models start there
+  std::optional<RowStage> rows;                     // null: a build; else the recipe has one source, for all inputs
   Json tool;                                        // name and version of the program that planned, for the manifest
   uint64_t block_bytes = 0;
   std::vector<std::string> sources;
@@ -70,7 +77,7 @@ struct TaskPlan {
     v("kind", kind), v("out", out), v("folder", folder), v("identity", identity), v("models", models);
     v("tool", tool);
     v("block_bytes", block_bytes), v("sources", sources), v("files", files), v("shards", shards);
-    v("stages", stages), v("tasks", tasks), v("recipe", recipe);
+    v("stages", stages), v("tasks", tasks), v("recipe", recipe), v("rows", rows);
   }
 
   static TaskPlan load(const std::filesystem::path& file);
@@ -81,6 +88,7 @@ struct TaskPlan {
   const PlannedTask& task(const std::string& id) const;
   const PlannedStage& stage(const std::string& name) const;
   bool has_stage(const std::string& name) const;
+  RunNames names() const;  // of the output folder's run
 };
 
 struct PlanSettings {
@@ -94,5 +102,13 @@ struct PlanSettings {
 // on with the results that lie there, and another's are removed. There may be fewer shards than tasks asked for: a shard
 // has one file at least, and as many bytes as a block.
 TaskPlan plan_tasks(const CorpusRecipe& recipe, const PlanSettings& settings);
+// The same for a stage that stands alone: the bytes are those of filter_corpus.
+struct PlannedRows {
+  const CorpusRecipe& recipe;
+  const RowStage& stage;
+  const Inputs& inputs;
+  const FilterRun& run;  // row_stage_run's
+};
+TaskPlan plan_rows(const PlannedRows& rows, const PlanSettings& settings);
 
 }  // namespace quern::corpus

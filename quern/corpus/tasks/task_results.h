@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/tasks/task_work.h"
 
 namespace quern::corpus {
@@ -30,12 +31,41 @@ struct WriteResult {
   }
 };
 struct PartsResult {
-  uint64_t bytes = 0;
-  std::vector<std::pair<std::string, uint64_t>> files;  // name, XXH3-64
+  uint64_t bytes = 0;                                   // of kept rows
+  std::vector<std::pair<std::string, uint64_t>> files;  // name, XXH3-64; that is 0 for stages whose manifest has none
   template <class V>
   void visit(V& v) {
     v("bytes", bytes), v("files", files);
   }
 };
+
+struct RowsResult {
+  FilterReport report;
+  std::vector<std::string> rules, idle_rules, damaged;
+  ReadCounts read;
+  Json settings;  // as RowStageRun's
+  template <class V>
+  void visit(V& v) {
+    v("report", report), v("rules", rules), v("idle_rules", idle_rules), v("read", read), v("damaged", damaged);
+    v("settings", settings);
+  }
+};
+
+// Frames that a stage's tasks left, in the order of its shards, and the output files that they become.
+struct StageFrames {
+  std::string stage, frames, table, part;
+};
+inline StageFrames kept_frames(const std::string& stage) { return {stage, "frames", "frame-table", "part"}; }
+inline StageFrames rejected_frames(const std::string& stage) {
+  return {stage, "reject-frames", "reject-frame-table", "reject"};
+}
+
+// Of the task that ends a plan.
+// To its name, where it was not moved before.
+void move_part(const TaskWork& w, const std::filesystem::path& from, const OwnedFile& file);
+// Counters of all tasks, by stage: sums of seconds and bytes, and the most that one task read and held.
+Json counters_json(const TaskWork& w);
+// The plan in the manifest.
+Json plan_json(const TaskWork& w);
 
 }  // namespace quern::corpus

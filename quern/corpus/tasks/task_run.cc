@@ -22,6 +22,13 @@ constexpr struct {
               {"cluster", cluster_task}, {"settle", settle_task}, {"write", write_task}, {"parts", parts_task},
               {"finish", finish_task},   {"later", later_task}};
 
+void run_work(TaskWork& w, const std::string& stage) {
+  if (w.plan.rows && stage != "parts") return stage == "finish" ? finish_rows_task(w) : rows_task(w);
+  for (const auto& t : kTasks)
+    if (stage == t.stage) return t.run(w);
+  fail("'{}' is no stage of a plan: make the plan again", stage);
+}
+
 std::string host() {
   char name[256] = "host";
   ::gethostname(name, sizeof name - 1);
@@ -59,7 +66,7 @@ void clear_killed(const fs::path& work, const std::string& begin) {
 }
 
 void finish_folder(const TaskPlan& plan) {
-  remove_interrupted(plan.out, dedup_run_names().whole_files);
+  remove_interrupted(plan.out, plan.names().whole_files);
   const fs::path unfinished = fs::path(plan.out) / RunFolder::kName;
   fs::remove(unfinished / "state.json");
   fs::remove_all(plan.work());
@@ -73,7 +80,7 @@ bool task_done(const TaskPlan& plan, const PlannedTask& task) {
   return fs::is_directory(plan.work() / task.id);
 }
 
-std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id, DedupReport* report) {
+std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id, PlanReport* report) {
   const PlannedTask& task = plan.task(id);
   if (task_done(plan, task)) {
     if (task.stage == "finish") finish_folder(plan);  // one that was killed in its last moment left it
@@ -99,9 +106,8 @@ std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id
     fs::remove_all(w.folder);
     fs::create_directories(w.folder);
   }
-  for (const auto& t : kTasks)
-    if (task.stage == t.stage) t.run(w);
-  if (report) *report = std::move(w.report);
+  run_work(w, task.stage);
+  if (report) report->build = std::move(w.report), report->rows = std::move(w.rows);
   w.counters.read_bytes += spilled_bytes_read() - read_before;
   w.counters.peak_rss = peak_rss(), w.counters.seconds = watch.seconds();
   if (!commits) {

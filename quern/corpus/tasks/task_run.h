@@ -8,9 +8,15 @@
 
 namespace quern::corpus {
 
+// What the last task put into the manifest.
+struct PlanReport {
+  DedupReport build;  // of a build
+  FilterReport rows;  // of another stage
+};
+
 bool task_done(const TaskPlan& plan, const PlannedTask& task);
-// report: gets what finish-0 put into the manifest.
+// report: gets what finish-0 counted.
 // Throws Error when a task that it waits for is not done, or when OUT is no longer this plan's. Null: it was done before.
-std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id, DedupReport* report = nullptr);
+std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id, PlanReport* report = nullptr);
 
 }  // namespace quern::corpus

@@ -13,18 +13,21 @@ fs::path TaskWork::of(const std::string& stage, uint64_t task) const {
 
 void TaskWork::save(const Json& result) const { write_file(folder / "result.json", result.dump()); }
 
-Inputs TaskWork::shard() const {
-  Inputs in = plan.inputs();
-  const uint64_t end = index + 1 < plan.shards.size() ? plan.shards[index + 1] : plan.files.size();
-  for (uint64_t f = first_file(); f < end; ++f) {
+void TaskWork::check_shard() const {
+  for (uint64_t f = first_file(); f < end_file(); ++f) {
     const PlannedFile& file = plan.files[f];
     if (!fs::exists(file.path) || fs::file_size(file.path) != file.bytes ||
         fs::last_write_time(file.path).time_since_epoch().count() != file.modified)
       fail("{} is not there as it was planned: plan again", file.path);
   }
+}
+
+Inputs TaskWork::shard() const {
+  Inputs in = plan.inputs();
+  check_shard();
   if (config.models_text() != plan.models) fail("a model of a filter is not as it was planned: plan again");
   in.files = {in.files.begin() + static_cast<std::ptrdiff_t>(first_file()),
-              in.files.begin() + static_cast<std::ptrdiff_t>(end)};
+              in.files.begin() + static_cast<std::ptrdiff_t>(end_file())};
   return in;
 }
 

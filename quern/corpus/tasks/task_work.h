@@ -30,7 +30,8 @@ struct TaskWork {
   std::filesystem::path folder;  // to write into
   DedupConfig config;
   TaskCounters counters = {};
-  DedupReport report = {};  // of the task that finishes
+  DedupReport report = {};  // of the task that finishes a build
+  FilterReport rows = {};   // of the one that finishes another stage
 
   void holds(uint64_t bytes) { counters.table_bytes = std::max(counters.table_bytes, bytes); }
   // The folder of a task that is done.
@@ -49,7 +50,9 @@ struct TaskWork {
   void save(const Json& result) const;
 
   uint64_t first_file() const { return plan.shards[index]; }
-  Inputs shard() const;                  // the files of this one; they must lie there as they were planned
+  uint64_t end_file() const { return index + 1 < plan.shards.size() ? plan.shards[index + 1] : plan.files.size(); }
+  void check_shard() const;              // its files must lie there as they were planned
+  Inputs shard() const;                  // the files of this one, checked, and the models of filters too
   DedupConfig without_filters() const;   // of a task that reads no documents
   std::vector<uint64_t> firsts() const;  // numbers of the first document of each shard, and behind the last
   Segments segments(const std::vector<uint64_t>& firsts) const;
@@ -81,6 +84,8 @@ void write_task(TaskWork& w);
 void parts_task(TaskWork& w);
 void finish_task(TaskWork& w);
 void later_task(TaskWork& w);
+void rows_task(TaskWork& w);         // of a stage that stands alone
+void finish_rows_task(TaskWork& w);  // the last of theirs
 
 // All records of a file.
 template <class T>

@@ -62,12 +62,12 @@ struct PlacedFrame {
 };
 
 // Frames by the output file that they belong to, as ShardWriter would fill them one after the other.
-std::vector<std::vector<PlacedFrame>> files_of_frames(const TaskWork& w) {
+std::vector<std::vector<PlacedFrame>> files_of_frames(const TaskWork& w, const StageFrames& from) {
   std::vector<std::vector<PlacedFrame>> files;
   uint64_t filled = 0;
   for (uint64_t t = 0; t < w.plan.shards.size(); ++t) {
     uint64_t at = 0;
-    for (const FrameRecord& f : read_records<FrameRecord>(w.of("write", t) / "frame-table")) {
+    for (const FrameRecord& f : read_records<FrameRecord>(w.of(from.stage, t) / from.table)) {
       if (f.packed == 0) continue;
       if (files.empty() || filled + f.unpacked > w.config.shard_bytes) files.emplace_back(), filled = 0;
       files.back().push_back({t, at, f.packed, f.unpacked});
@@ -77,32 +77,45 @@ std::vector<std::vector<PlacedFrame>> files_of_frames(const TaskWork& w) {
   return files;
 }
 
-}  // namespace
-
-void parts_task(TaskWork& w) {
-  const std::vector<std::vector<PlacedFrame>> files = files_of_frames(w);
+// This task's share of the output files; returns their names, and adds their bytes.
+std::vector<std::string> write_parts(TaskWork& w, const StageFrames& from, uint64_t& bytes) {
+  const std::vector<std::vector<PlacedFrame>> files = files_of_frames(w, from);
   uint64_t frames = 0;
   for (const auto& f : files) frames += f.size();
   w.holds(frames * sizeof(PlacedFrame));
   const comm::Range own = comm::even_range(static_cast<int64_t>(files.size()), static_cast<int>(w.tasks("parts")),
                                            static_cast<int>(w.index));
+  if (own.begin >= own.end && !(files.empty() && w.index == 0)) return {};
+  const auto first = static_cast<uint64_t>(own.begin);
+  ShardWriter shards(w.folder, from.part, w.config.level, w.config.shard_bytes, {.begun = first});
+  std::string frame;
+  for (int64_t k = own.begin; k < own.end; ++k)
+    for (const PlacedFrame& f : files[static_cast<size_t>(k)]) {
+      frame.resize(f.packed);
+      SpillFile::existing(w.of(from.stage, f.shard) / from.frames).read(f.at, frame.data(), frame.size());
+      shards.write_frame(frame, f.unpacked);
+    }
+  shards.close();
+  bytes += shards.bytes_out();
+  return {shards.names().begin() + own.begin, shards.names().end()};
+}
+
+}  // namespace
+
+void parts_task(TaskWork& w) {
   PartsResult result;
-  if (own.begin < own.end || (files.empty() && w.index == 0)) {
-    const auto first = static_cast<uint64_t>(own.begin);
-    ShardWriter shards(w.folder, "part", w.config.level, w.config.shard_bytes, {.begun = first});
-    std::string frame;
-    for (int64_t k = own.begin; k < own.end; ++k)
-      for (const PlacedFrame& f : files[static_cast<size_t>(k)]) {
-        frame.resize(f.packed);
-        SpillFile::existing(w.of("write", f.shard) / "frames").read(f.at, frame.data(), frame.size());
-        shards.write_frame(frame, f.unpacked);
-      }
-    shards.close();
-    result.bytes = shards.bytes_out();
-    for (size_t i = first; i < shards.names().size(); ++i)
-      result.files.emplace_back(shards.names()[i], file_hash(w.folder / shards.names()[i]));
+  if (w.plan.rows) {
+    for (const std::string& name : write_parts(w, kept_frames(w.plan.rows->verb), result.bytes))
+      result.files.emplace_back(name, 0);
+    uint64_t rejected = 0;
+    if (w.plan.rows->rejects)
+      for (const std::string& name : write_parts(w, rejected_frames(w.plan.rows->verb), rejected))
+        result.files.emplace_back(name, 0);
+  } else {
+    for (const std::string& name : write_parts(w, kept_frames("write"), result.bytes))
+      result.files.emplace_back(name, file_hash(w.folder / name));
+    w.counters.read_bytes += result.bytes;  // their hashes
   }
-  w.counters.read_bytes += result.bytes;  // their hashes
   w.save_result(result);
 }
 

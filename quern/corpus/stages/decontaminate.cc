@@ -1,0 +1,49 @@
+#include "quern/corpus/stages/decontaminate.h"
+
+#include <algorithm>
+
+#include "quern/base/error.h"
+
+namespace quern::corpus {
+
+std::string DecontaminateSettings::text(const Inputs& benchmarks) const {
+  return run_identity(benchmarks,
+                      fmt::format("decontaminate {} {} {} {}", words, shortest, minimum, fmt::join(fields, "\n")));
+}
+
+Json Benchmarks::json(const DecontaminateSettings& s) const {
+  Json j = Json::object();
+  j.set("inputs", inputs.json()), j.set("items", static_cast<int64_t>(index->items()));
+  j.set("too_short", static_cast<int64_t>(index->too_short()));
+  j.set("ngrams", static_cast<int64_t>(index->grams())), j.set("words", s.words), j.set("least", s.minimum);
+  return j;
+}
+
+Benchmarks read_benchmarks(const DecontaminateSettings& s) {
+  Benchmarks b{.inputs = find_inputs(s.against, "auto", "benchmark")};
+  const auto index = std::make_shared<NgramIndex>(
+      NgramOptions{static_cast<int>(s.words), static_cast<int>(s.shortest), static_cast<int>(s.minimum)});
+  std::vector<std::string> lost;  // files that had none of the fields so far; in the order of the files
+  for (const std::string& field : s.fields) {
+    struct Nothing {};
+    ScanOptions o;
+    o.fields[0].text = field;
+    b.read.push_back(scan_documents<Nothing, std::vector<std::string>>(
+        b.inputs, o, [] { return Nothing(); },
+        [](Nothing&, const DocumentView& d, std::vector<std::string>& items) { items.emplace_back(d.text); },
+        [&](std::vector<std::string>&& items) {
+          for (const std::string& item : items) index->add(item);
+        }));
+    const std::vector<std::string> none = lost_inputs(b.inputs, b.read.back().read, b.read.back().damaged);
+    if (b.read.size() == 1) lost = none;
+    std::erase_if(lost, [&](const std::string& file) { return std::ranges::find(none, file) == none.end(); });
+  }
+  if (!lost.empty()) fail("{}: a benchmark without any text in the fields {}", lost[0], fmt::join(s.fields, ", "));
+  index->finish();
+  if (index->grams() == 0)
+    fail("the benchmarks have no n-gram: every item is shorter than {} words, the least that is set", s.shortest);
+  b.index = index;
+  return b;
+}
+
+}  // namespace quern::corpus
