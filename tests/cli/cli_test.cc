@@ -195,7 +195,7 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   EXPECT_EQ(Json::parse(shell("echo One. | quern run " + m + " -p - -n 5 --json").out).at("prompt_tokens"),
             Json::parse(shell("quern run " + m + " -p One. -n 5 --json").out).at("prompt_tokens"));
   EXPECT_EQ(shell("quern run x -p - --shard-context < /dev/null").code, 2);
-  EXPECT_NE(shell("quern run 'What is 3 + 4?'").err.find("a question goes behind -p"), std::string::npos);
+  EXPECT_NE(shell("quern run 'What is 3 + 4?'").err.find("give a question with -p"), std::string::npos);
   EXPECT_NE(shell("quern serve " + m + " --port 0 --api-key ''").err.find("the key is empty"), std::string::npos);
   r = shell("printf 'hello\\n/new\\nhello again\\n' | quern run " + m + " -n 5");
   EXPECT_EQ(r.code, 0) << r.err;

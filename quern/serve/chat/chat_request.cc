@@ -69,7 +69,7 @@ reason::ThinkPlan read_named_plan(const std::string& plan) {
     return read_think(Json(plan));
   } catch (const ApiError& e) {
     ApiError x(404, "invalid_request_error", "model_not_found",
-               fmt::format("':{}' behind the model's name is no variant of it and no plan ({})", plan, e.what()));
+               fmt::format("':{}' after the model's name is no variant of it and no plan ({})", plan, e.what()));
     x.param = "model";
     throw x;
   }
