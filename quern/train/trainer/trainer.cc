@@ -99,8 +99,9 @@ bool Trainer::Impl::step() {
   }
   m.balance = load_balance(trained.model().expert_loads());
   m.optimizer_s = clock.lap();
+  begin_part("checkpoint");
   m.checkpoint_s = wait_for_save();
-  clock.lap();
+  clock.lap(), begin_part("optimizer");
   m.lr = optim::learning_rate(phase().schedule, static_cast<double>(at + 1));
   if (weight > 0)
     trained.step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? optim::clip_scale(m.grad_norm, recipe.clip) : 1});
