@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "quern/trace/thread_names.h"
+
 namespace quern::comm {
 namespace {
 
@@ -266,6 +268,7 @@ void run_ranks(int n, const std::function<void(Communicator&)>& fn, const RankOp
   const auto board = std::make_shared<Board>(world, members);
   const auto live = [&](int r) {
     std::string failure;
+    if (n > 1) trace::name_thread(fmt::format("rank {}", r));
     try {
       ThreadRank rank(board, r);
       fn(rank);

@@ -151,7 +151,7 @@ TEST(Trace, TablesAndChromesFileSayTheSame) {
   const std::string text = trace_text(s, peaks);
   EXPECT_NE(text.find("linear, backward"), text.npos) << text;
   EXPECT_NE(text.find("50.0 %"), text.npos) << "5e6 operations in a millisecond are half of 1e10 a second\n" << text;
-  const Json j = Json::parse(chrome_trace(events, 2, trace_json(s, peaks)));
+  const Json j = Json::parse(chrome_trace({.events = events, .process = 2}, trace_json(s, peaks)));
   const auto& all = j.at("traceEvents", "trace").as_array("traceEvents");
   ASSERT_EQ(all.size(), events.size());
   EXPECT_EQ(all[0].at("name", "event").as_string("name"), "step 7");

@@ -17,14 +17,16 @@ std::span<std::byte> bytes_of(Tensor& t) {
 
 }  // namespace
 
-CollectiveCall::CollectiveCall(comm::Communicator& c, Collective what, int64_t bytes) : c_(c), what_(what) {
+CollectiveCall::CollectiveCall(comm::Communicator& c, Collective what, int64_t bytes, comm::TwoLevels* levels)
+    : c_(c), what_(what), levels_(levels) {
   const int64_t n = bytes / 4;
   QUERN_CHECK(n > 0, "{} bytes", bytes);
   counts_ = comm::even_counts(n, c.size());
   const int64_t own = counts_[static_cast<size_t>(c.rank())];
-  in_ = Tensor::zeros({what == Collective::all_gather ? own : n}, DType::f32);
+  const bool gathers = what == Collective::all_gather || what == Collective::all_gather_two_level;
+  in_ = Tensor::zeros({gathers ? own : n}, DType::f32);
   int64_t out = n;
-  if (what == Collective::reduce_scatter) out = own;
+  if (what == Collective::reduce_scatter || what == Collective::reduce_scatter_two_level) out = own;
   if (what == Collective::all_to_all) out = own * c.size();
   out_ = Tensor::zeros({out}, DType::f32);
   if (what != Collective::all_reduce_butterfly) return;
@@ -60,6 +62,12 @@ void CollectiveCall::run() {
       return there_and_back();
     case Collective::shift:
       return shift();
+    case Collective::all_reduce_two_level:
+      return levels_->all_reduce(in_);
+    case Collective::reduce_scatter_two_level:
+      return levels_->reduce_scatter(in_, counts_, out_);
+    case Collective::all_gather_two_level:
+      return levels_->all_gather(in_, counts_, out_);
     default:
       start().wait();
   }

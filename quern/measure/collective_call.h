@@ -5,13 +5,15 @@
 
 #include "quern/comm/communicator.h"
 #include "quern/comm/tree.h"
+#include "quern/comm/two_level.h"
 #include "quern/measure/collectives.h"
 
 namespace quern::measure {
 
 class CollectiveCall {
  public:
-  CollectiveCall(comm::Communicator& c, Collective what, int64_t bytes);  // bytes: of floats, see collectives.h
+  // bytes: of floats, see collectives.h; levels: for collectives in two
+  CollectiveCall(comm::Communicator& c, Collective what, int64_t bytes, comm::TwoLevels* levels = nullptr);
   void run();
   Collective what() const { return what_; }
   static int ways(Collective what) { return what == Collective::message ? 2 : 1; }  // of a call: there and back
@@ -22,6 +24,7 @@ class CollectiveCall {
   void shift();
   comm::Communicator& c_;
   Collective what_;
+  comm::TwoLevels* levels_;
   Tensor in_, out_;
   std::vector<int64_t> counts_;
   comm::CommSchedule schedule_;

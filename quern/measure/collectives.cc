@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "quern/base/stopwatch.h"
 #include "quern/host/bench.h"
@@ -10,8 +11,9 @@
 namespace quern::measure {
 namespace {
 
-constexpr const char* kNames[] = {"all-reduce", "butterfly",  "reduce-scatter", "all-gather",
-                                  "broadcast",  "all-to-all", "message",        "shift"};
+constexpr const char* kNames[] = {"all-reduce",   "butterfly",        "reduce-scatter", "all-gather",
+                                  "broadcast",    "all-to-all",       "message",        "shift",
+                                  "all-reduce-2", "reduce-scatter-2", "all-gather-2"};
 
 double slowest(comm::Communicator& c, double seconds) { return c.all_reduce(seconds, comm::ReduceOp::max); }
 
@@ -27,8 +29,8 @@ double time_calls(comm::Communicator& c, CollectiveCall& call, int64_t calls) {
 std::string_view collective_name(Collective c) { return kNames[static_cast<size_t>(c)]; }
 
 Collective parse_collective(std::string_view name) {
-  for (const Collective c : kCollectives)
-    if (name == collective_name(c)) return c;
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (name == kNames[i]) return static_cast<Collective>(i);
   fail("operation '{}': expected one of {}", name, fmt::join(kNames, ", "));
 }
 
@@ -37,10 +39,13 @@ double bus_share(Collective c, int ranks) {
   switch (c) {
     case Collective::all_reduce:
     case Collective::all_reduce_butterfly:
+    case Collective::all_reduce_two_level:
       return 2 * part;
     case Collective::reduce_scatter:
     case Collective::all_gather:
     case Collective::all_to_all:
+    case Collective::reduce_scatter_two_level:
+    case Collective::all_gather_two_level:
       return part;
     default:
       return 1;
@@ -67,8 +72,10 @@ double CollectiveCurve::saturated_from() const {
 CollectiveCurve time_collective(comm::Communicator& c, Collective what, const CollectiveOptions& o) {
   CollectiveCurve curve{.what = what, .ranks = c.size()};
   if (c.size() == 1) return curve;
+  std::optional<comm::TwoLevels> levels;
+  if (std::ranges::find(kTwoLevelCollectives, what) != std::end(kTwoLevelCollectives)) levels.emplace(c, o.node_of);
   for (int64_t bytes = o.min_bytes; bytes <= o.max_bytes; bytes *= 2) {
-    CollectiveCall call(c, what, bytes);
+    CollectiveCall call(c, what, bytes, levels ? &*levels : nullptr);
     call.run();
     const double once = time_calls(c, call, 1);  // the same on every rank, and so is the number of calls
     const auto calls = static_cast<int64_t>(std::clamp(std::ceil(o.seconds / once), 2.0, 1000.0));
@@ -79,6 +86,14 @@ CollectiveCurve time_collective(comm::Communicator& c, Collective what, const Co
   curve.fit_to_times();
   if (o.done) o.done(curve);
   return curve;
+}
+
+double two_levels_from(const CollectiveCurve& one, const CollectiveCurve& two) {
+  QUERN_CHECK(one.times.size() == two.times.size());
+  double from = 0;
+  for (size_t i = one.times.size(); i-- > 0 && two.times[i].seconds <= one.times[i].seconds;)
+    from = two.times[i].bytes;
+  return from;
 }
 
 double Overlap::ratio() const { return both_s / std::max(transfer_s, compute_s); }

@@ -19,6 +19,7 @@
 namespace quern::measure {
 
 // message: half of a round trip between the first rank and the last. shift: every rank sends to the next at once.
+// …_two_level: within nodes, then between them (comm/two_level.h), to be compared with the same in one level.
 enum class Collective {
   all_reduce,
   all_reduce_butterfly,  // the whole buffer in log₂ n rounds: fewer messages, more bytes
@@ -27,11 +28,16 @@ enum class Collective {
   broadcast,
   all_to_all,
   message,
-  shift
+  shift,
+  all_reduce_two_level,
+  reduce_scatter_two_level,
+  all_gather_two_level
 };
 inline constexpr Collective kCollectives[] = {
     Collective::all_reduce, Collective::all_reduce_butterfly, Collective::reduce_scatter, Collective::all_gather,
     Collective::broadcast,  Collective::all_to_all,           Collective::message,        Collective::shift};
+inline constexpr Collective kTwoLevelCollectives[] = {
+    Collective::all_reduce_two_level, Collective::reduce_scatter_two_level, Collective::all_gather_two_level};
 std::string_view collective_name(Collective c);
 Collective parse_collective(std::string_view name);  // throws Error that lists the names
 double bus_share(Collective c, int ranks);           // busbw / algbw
@@ -53,11 +59,15 @@ struct CollectiveCurve {
 struct CollectiveOptions {
   int64_t min_bytes = 8, max_bytes = int64_t{64} << 20;  // every power of two
   int64_t reps = 7;
-  double seconds = 0.01;  // of a repetition at least, where calls are shorter
+  double seconds = 0.01;          // of a repetition at least, where calls are shorter
+  std::vector<int> node_of = {};  // by rank, for collectives in two levels
   std::function<void(const CollectiveCurve&)> done = {};
 };
 // The same on every rank. Of one rank: no times.
 CollectiveCurve time_collective(comm::Communicator& c, Collective what, const CollectiveOptions& o);
+
+// The least size measured from which on two levels take no longer than one, at every size; 0: there is none.
+double two_levels_from(const CollectiveCurve& one, const CollectiveCurve& two);
 
 // A transfer beside computation that needs no memory: the time of both against the longer. 1: the shorter is hidden
 // whole; 2 at most, where neither hides. The computation takes about as long as the transfer and looks at it now and

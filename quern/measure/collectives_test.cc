@@ -41,6 +41,31 @@ TEST(Collectives, EverySizeIsTimedAndFitted) {
   });
 }
 
+// Ranks as if on hosts of two.
+TEST(Collectives, TwoLevelsAreTimed) {
+  every_world([](comm::Communicator& c) {
+    if (c.size() % 2) return;
+    std::vector<int> node_of;
+    for (int r = 0; r < c.size(); ++r) node_of.push_back(r / 2);
+    for (const Collective what : kTwoLevelCollectives) {
+      const CollectiveCurve curve =
+          time_collective(c, what, {.max_bytes = 1 << 16, .reps = 2, .seconds = 1e-3, .node_of = node_of});
+      ASSERT_EQ(curve.times.size(), 14u);
+      for (const TransferTime& t : curve.times) EXPECT_GT(t.seconds, 0);
+      EXPECT_EQ(parse_collective(collective_name(what)), what);
+    }
+  });
+}
+
+TEST(Collectives, TwoLevelsPayFromWhereTheyAreNeverSlower) {
+  CollectiveCurve one, two;
+  one.times = {{8, 1}, {16, 2}, {32, 3}, {64, 6}};
+  two.times = {{8, 1}, {16, 3}, {32, 3}, {64, 4}};
+  EXPECT_EQ(two_levels_from(one, two), 32);
+  EXPECT_EQ(two_levels_from(two, one), 0);
+  EXPECT_EQ(two_levels_from(one, one), 8);
+}
+
 TEST(Collectives, OverlapIsTimedForWhatCanBeStarted) {
   every_world([](comm::Communicator& c) {
     for (const Collective what : {Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all}) {

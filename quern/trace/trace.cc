@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "quern/base/stopwatch.h"
+#include "quern/trace/thread_names.h"
 
 namespace quern::trace {
 namespace {
@@ -21,12 +22,6 @@ Recorded& recorded() {
 }
 
 thread_local Span* innermost = nullptr;
-
-int thread_number() {
-  static std::atomic<int> threads{0};
-  thread_local const int mine = threads++;
-  return mine;
-}
 
 void keep(Event e) {
   Recorded& r = recorded();

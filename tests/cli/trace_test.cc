@@ -10,6 +10,12 @@
 namespace quern {
 namespace {
 
+void expect_page(const std::string& file, std::initializer_list<const char*> texts) {
+  const std::string html = read_file(file);
+  for (const char* text : texts) EXPECT_NE(html.find(text), std::string::npos) << file << " lacks " << text;
+  for (const char* outside : {"http:", "https:", "src="}) EXPECT_EQ(html.find(outside), std::string::npos) << outside;
+}
+
 struct Traced {
   int64_t steps = 0, events = 0;
   double seconds = 0, parts = 0;
@@ -66,6 +72,7 @@ data = [{ path = "set" }]
   expect_among(t.part_names, {"data", "forward", "backward", "optimizer"});
   expect_among(t.operations, {"experts", "experts, backward", "linear, backward", "attention", "router"});
   EXPECT_GT(t.parts, 0.8 * t.seconds);
+  expect_page(dir + "/run/trace.html", {"<h1>Training steps 3 to 4</h1>", "optimizer", "router", "% of the peak"});
   EXPECT_LE(t.parts, t.seconds);
 
   const Ran all = shell(fmt::format("cd {} && quern train r.toml --out short --steps 3 --trace 9", dir));
@@ -73,6 +80,35 @@ data = [{ path = "set" }]
   EXPECT_EQ(read_trace(dir + "/short/trace.json").steps, 1) << "what there is, where the run ends before";
   EXPECT_EQ(shell(fmt::format("cd {} && quern train r.toml --out b --trace -1", dir)).code, 2);
   EXPECT_EQ(shell(fmt::format("cd {} && quern train r.toml --out b --trace 2 --supervise", dir)).code, 2);
+}
+
+TEST(CliTrace, RanksOfAProcessHaveTheirLanes) {
+  const ScratchFolder d;
+  const std::string dir = d / "";
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "The mill stands still. It turns on Monday.\n\n";
+  write_file(dir + "/a.txt", text);
+  ASSERT_EQ(
+      shell(fmt::format("quern data build {0}/a.txt --split-by blank --tokenizer {1}/models/zaya-nano --out {0}/set",
+                        dir, QUERN_SOURCE_DIR))
+          .code,
+      0);
+  write_file(dir + "/r.toml", R"(name = "ranks"
+model = { from = "zaya-nano" }
+checkpoint = { every = 1 }
+parallel = { zero = 1 }
+[[phase]]
+steps = 4
+sequence_length = 32
+batch_size = 2
+data = [{ path = "set" }]
+)");
+  const Ran r = shell(fmt::format("cd {} && quern train r.toml --out run --ranks 2 --trace 2", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("hidden by other work"), std::string::npos) << r.err;
+  expect_page(dir + "/run/trace.html", {"\"rank 0\"", "\"rank 1, transfers\"", "communication exposed",
+                                        "checkpoint writer", "reduce_scatter", "all_gather"});
+  EXPECT_NE(read_file(dir + "/run/trace.json").find("thread_name"), std::string::npos);
 }
 
 TEST(CliTrace, Inference) {
@@ -85,6 +121,7 @@ TEST(CliTrace, Inference) {
   EXPECT_GE(t.steps, 8);
   expect_among(t.part_names, {"prompt", "decoding", "sampling"});
   expect_among(t.operations, {"experts", "linear", "CCA convolutions and norms"});
+  expect_page(d / "trace.html", {"engine step", "decoding", "sampling", "experts"});
   const Ran refused = shell("quern run zaya-nano -p a -n 1 --trace /nowhere/trace.json");
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.err.find("cannot write /nowhere/trace.json"), std::string::npos) << refused.err;

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "apps/quern/bench/machine_file.h"
 #include "apps/quern/cli/args.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
+#include "quern/comm/two_level.h"
 #include "quern/host/host.h"
 #include "quern/measure/collectives.h"
 #include "quern/measure/units.h"
@@ -39,6 +41,12 @@ struct Measured {
     const CollectiveCurve *alone = of(Collective::message), *together = of(Collective::shift);
     return alone && together ? together->bus_gbs() / alone->bus_gbs() : 0;
   }
+  // Bytes from which on a collective in two levels takes no longer than in one; none: not both were measured.
+  std::optional<double> two_levels_from(Collective one, Collective two) const {
+    const CollectiveCurve *a = of(one), *b = of(two);
+    if (!a || !b) return {};
+    return measure::two_levels_from(*a, *b);
+  }
   // Elements of a bucket of gradients that saturates its reduction; 0: not measured.
   int64_t bucket() const {
     const CollectiveCurve* c = of(Collective::reduce_scatter);
@@ -47,15 +55,45 @@ struct Measured {
   }
 };
 
-std::vector<Collective> wanted(const CommBenchOptions& o) {
+// The same collective in one level and in two.
+constexpr std::pair<Collective, Collective> kLevels[] = {
+    {Collective::all_reduce, Collective::all_reduce_two_level},
+    {Collective::reduce_scatter, Collective::reduce_scatter_two_level},
+    {Collective::all_gather, Collective::all_gather_two_level}};
+
+std::vector<Collective> named(const CommBenchOptions& o) {
   std::vector<Collective> all;
   for (const std::string& name : o.operations) all.push_back(measure::parse_collective(name));
-  if (all.empty()) all.assign(std::begin(measure::kCollectives), std::end(measure::kCollectives));
   return all;
 }
 
-CollectiveOptions sweep(const CommBenchOptions& o, const comm::Communicator& c) {
-  CollectiveOptions s{.max_bytes = o.max_mib << 20, .reps = o.reps};
+bool two_levels(std::span<const int> host_of) {  // several hosts with as many ranks on each, and more than one
+  std::map<int, int> ranks;
+  for (const int host : host_of) ++ranks[host];
+  const int each = ranks.begin()->second;
+  return ranks.size() > 1 && each > 1 &&
+         std::ranges::all_of(ranks, [each](const auto& host) { return host.second == each; });
+}
+
+// Those that are named, or all that these hosts allow.
+std::vector<Collective> wanted(const CommBenchOptions& o, std::span<const int> host_of) {
+  std::vector<Collective> all = named(o);
+  const auto in_two = [](Collective c) {
+    return std::ranges::find(measure::kTwoLevelCollectives, c) != std::end(measure::kTwoLevelCollectives);
+  };
+  if (!two_levels(host_of) && std::ranges::any_of(all, in_two))
+    fail(
+        "collectives in two levels need several hosts, with as many ranks on each and more than one; start some with "
+        "mpirun --host");
+  if (!all.empty()) return all;
+  all.assign(std::begin(measure::kCollectives), std::end(measure::kCollectives));
+  if (two_levels(host_of))
+    all.insert(all.end(), std::begin(measure::kTwoLevelCollectives), std::end(measure::kTwoLevelCollectives));
+  return all;
+}
+
+CollectiveOptions sweep(const CommBenchOptions& o, const comm::Communicator& c, std::vector<int> host_of) {
+  CollectiveOptions s{.max_bytes = o.max_mib << 20, .reps = o.reps, .node_of = std::move(host_of)};
   if (c.rank() == 0)
     s.done = [](const CollectiveCurve& curve) {
       fmt::print(stderr, "{} ranks, {}: {:.1f} us, {:.3g} GB/s\n", curve.ranks, measure::collective_name(curve.what),
@@ -67,8 +105,10 @@ CollectiveOptions sweep(const CommBenchOptions& o, const comm::Communicator& c) 
 Measured measured(comm::Communicator& c, const CommBenchOptions& o) {
   Measured m{.ranks = c.size(), .curves = {}, .overlaps = {}};
   constexpr int64_t kOverlapBytes = int64_t{16} << 20;  // a bucket of gradients
-  for (const Collective what : wanted(o)) m.curves.push_back(time_collective(c, what, sweep(o, c)));
-  for (const Collective what : wanted(o))
+  const std::vector<int> host_of = comm::host_numbers(c);
+  const std::vector<Collective> all = wanted(o, host_of);
+  for (const Collective what : all) m.curves.push_back(time_collective(c, what, sweep(o, c, host_of)));
+  for (const Collective what : all)
     if (what == Collective::reduce_scatter || what == Collective::all_gather || what == Collective::all_to_all)
       m.overlaps.push_back(measure_overlap(c, what, std::min(o.max_mib << 20, kOverlapBytes), o.reps));
   return m;
@@ -146,6 +186,11 @@ Json to_json(const Measured& m) {
   j.set("operations", std::move(operations)), j.set("overlap", std::move(overlaps));
   if (m.contention() > 0) j.set("all_sending_over_one", m.contention());
   if (m.bucket() > 0) j.set("bucket_elements", m.bucket());
+  Json from = Json::object();
+  for (const auto& [one, two] : kLevels)
+    if (const auto bytes = m.two_levels_from(one, two))
+      from.set(measure::collective_name(one), static_cast<int64_t>(*bytes));
+  if (!from.as_object().empty()) j.set("two_levels_from_bytes", std::move(from));
   return j;
 }
 
@@ -153,12 +198,12 @@ Json to_json(const Measured& m) {
 void print_sizes(const Measured& m, const std::string& title,
                  const std::function<std::string(const CollectiveCurve&, const measure::TransferTime&)>& cell) {
   fmt::print("{}\n{:>10}", title, "size");
-  for (const CollectiveCurve& c : m.curves) fmt::print("{:>15}", measure::collective_name(c.what));
+  for (const CollectiveCurve& c : m.curves) fmt::print("{:>18}", measure::collective_name(c.what));
   fmt::print("\n");
   const size_t sizes = m.curves[0].times.size();
   for (size_t i = 0; i < sizes; i += i + 2 == sizes ? 1 : 2) {
     fmt::print("{:>10}", measure::size_text(m.curves[0].times[i].bytes));
-    for (const CollectiveCurve& c : m.curves) fmt::print("{:>15}", cell(c, c.times[i]));
+    for (const CollectiveCurve& c : m.curves) fmt::print("{:>18}", cell(c, c.times[i]));
     fmt::print("\n");
   }
   fmt::print("\n");
@@ -172,10 +217,10 @@ void print(const Measured& m) {
               [](const CollectiveCurve& c, const measure::TransferTime& t) {
                 return fmt::format("{:.{}f}", c.bus_gbs(t), c.bus_gbs(t) < 10 ? 3 : 1);
               });
-  fmt::print("fitted: time = latency + size / bandwidth\n{:<16}{:>12}{:>14}{:>14}{:>14}{:>12}\n", "", "latency",
+  fmt::print("fitted: time = latency + size / bandwidth\n{:<18}{:>12}{:>14}{:>14}{:>14}{:>12}\n", "", "latency",
              "algbw, GB/s", "busbw, GB/s", "95 % from", "deviation");
   for (const CollectiveCurve& c : m.curves)
-    fmt::print("{:<16}{:>12}{:>14.4g}{:>14.4g}{:>14}{:>10.0f} %{}\n", measure::collective_name(c.what),
+    fmt::print("{:<18}{:>12}{:>14.4g}{:>14.4g}{:>14}{:>10.0f} %{}\n", measure::collective_name(c.what),
                measure::time_text(c.fit.link.latency_s), c.fit.link.bytes_per_s * 1e-9, c.bus_gbs(),
                measure::size_text(c.fit.saturation_bytes()), 100 * c.fit.deviation,
                c.bandwidth_seen ? "" : "  no time grew with its size: at least this bandwidth");
@@ -192,6 +237,18 @@ void print(const Measured& m) {
     fmt::print("all ranks sending at once: {:.2f} of a lone message's bandwidth each\n", m.contention());
   if (m.bucket() > 0)
     fmt::print("buckets of gradients that reach 95 % of the bandwidth: parallel.bucket = {}\n", m.bucket());
+  for (const auto& [one, two] : kLevels) {
+    const auto bytes = m.two_levels_from(one, two);
+    if (!bytes) continue;
+    const auto name = measure::collective_name(one);
+    if (*bytes == 0)
+      fmt::print("{}: one level is faster than two at the largest size\n", name);
+    else if (one == Collective::all_reduce)
+      fmt::print("{}: two levels are faster from {} on: parallel.two_level_from = {:.0f}\n", name,
+                 measure::size_text(*bytes), *bytes);
+    else
+      fmt::print("{}: two levels are faster from {} on\n", name, measure::size_text(*bytes));
+  }
 }
 
 void run(comm::Communicator& world, const CommBenchOptions& o) {
@@ -229,7 +286,7 @@ void run(comm::Communicator& world, const CommBenchOptions& o) {
 int bench_comm(const CommBenchOptions& o) {
   if (o.max_mib < 1 || o.max_mib > 1024)
     throw UsageError(fmt::format("quern bench comm: --max-mib {}: expected 1 to 1024", o.max_mib));
-  wanted(o);  // refuses names it does not know before anything starts
+  named(o);  // refuses names it does not know before anything starts
   const auto work = [&](comm::Communicator& c) { run(c, o); };
   if (comm::under_mpi()) {
     comm::run_mpi(work);

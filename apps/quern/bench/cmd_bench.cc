@@ -75,8 +75,8 @@ struct BenchFlags {
 // What measures the machine.
 void declare_machine(Args& a, BenchFlags& f) {
   a.flag("--operation NAME", f.comm.operations,
-         "comm: all-reduce, butterfly, reduce-scatter, all-gather, broadcast, all-to-all, message or shift; "
-         "repeatable [all of them]")
+         "comm: all-reduce, butterfly, reduce-scatter, all-gather, broadcast, all-to-all, message, shift, or in two "
+         "levels all-reduce-2, reduce-scatter-2, all-gather-2; repeatable [all of them]")
       .flag("--max-mib MIB", f.comm.max_mib, "comm: largest size; a rank needs three times as much memory")
       .flag("--machine FILE", f.comm.machine,
             "host, comm: write what was measured into this file for quern plan; comm adds to that of host")

@@ -353,7 +353,8 @@ int cmd_run(Words args) {
             "under mpirun, with -p: shard the KV cache across ranks (context parallelism); the tokens are the same "
             "for any "
             "number of ranks with --dtype f32 --kv f32, else rounding may change them")
-      .flag("--trace FILE", r.trace, "where the time goes, as a table, and a trace for Chrome written to FILE")
+      .flag("--trace FILE", r.trace,
+            "where the time goes, as a table, and a trace for Chrome written to FILE, and as a page next to it")
       .flag("--json", r.json, "with -p: print one JSON object")
       .note(
           "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name; without DIR, "

@@ -173,8 +173,10 @@ int train_recipe(const std::string& verb, const std::string& purpose, Words args
   a.positional("RECIPE", file)
       .settings(given_run, {{"out", "runs/NAME, with the recipe's name"}})
       .flag("--steps N", flags.steps, "save a checkpoint and stop after step N; 0 runs the whole recipe")
-      .flag("--trace N", flags.trace,
-            "trace N steps after the first two: a table of where the time goes, and RUN/trace.json for Chrome")
+      .flag(
+          "--trace N", flags.trace,
+          "trace N steps after the first two: a table of where the time goes, RUN/trace.json for Chrome and a page, "
+          "RUN/trace.html")
       .settings(given_run, {{"set"}, {"resume"}})
       .flag("--store-teacher", flags.store_teacher,
             "compute the teacher's logits of phases with distill.store, write them there, and stop")

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "quern/base/threads.h"
+#include "quern/trace/thread_names.h"
 #include "quern/train/checkpoint/copy.h"
 #include "quern/train/checkpoint/crc.h"
 #include "quern/train/checkpoint/file.h"
@@ -185,6 +186,9 @@ void CheckpointWriter::work(std::stop_token stop) {
 }
 
 void CheckpointWriter::write_data(std::stop_token stop) {
+  if (trace::recording()) trace::name_thread("checkpoint writer");
+  trace::Span span(trace::Kind::part, "checkpoint write");
+  span.count(0, static_cast<double>(file_bytes_));
   const auto* base = static_cast<const std::byte*>(staging_.raw());
   DataFile file(folder_ / data_name(comm_.rank()));
   for (StoredTensor& t : tensors_)

@@ -113,6 +113,11 @@ void check(const Recipe& r, const std::string& where) {
   if (r.parallel.context < 1 || (r.parallel.context_form != "gather" && r.parallel.context_form != "ring"))
     fail("{}, parallel: context {} must be 1 or more, context_form '{}' gather or ring", where, r.parallel.context,
          r.parallel.context_form);
+  if (r.parallel.two_level_from < 0 || (r.parallel.two_level_from > 0 && r.parallel.zero > 0))
+    fail(
+        "{}, parallel.two_level_from {}: must be 0 or more, and 0 with zero = 1, whose transfers overlap in one "
+        "level",
+        where, r.parallel.two_level_from);
   if (r.parallel.experts < 1) fail("{}, parallel: experts {} must be 1 or more", where, r.parallel.experts);
   const SupervisePolicy& s = r.supervise;
   for (auto [field, value] : {std::pair{"setup_s", s.setup_s},

@@ -122,7 +122,7 @@ struct SpikePolicy {
 
 // How ranks share the work; docs/parallel.md.
 struct ParallelConfig {
-  int64_t zero = 0, bucket = int64_t{4} << 20, context = 1, experts = 1;
+  int64_t zero = 0, bucket = int64_t{4} << 20, context = 1, experts = 1, two_level_from = 0;
   std::string context_form = "gather";
   template <class V>
   void visit(V& v) {
@@ -132,6 +132,10 @@ struct ParallelConfig {
     v("context", context, "ranks that share the tokens of every sequence");
     v("experts", experts, "ranks that share the experts of every MoE layer");
     v("context_form", context_form, "attention under context parallelism: `gather` or `ring`");
+    v("two_level_from", two_level_from,
+      "without ZeRO, several ranks on several hosts: sums of gradients of this many bytes or more go within hosts, "
+      "then "
+      "between them; 0: never");
   }
 };
 

@@ -64,7 +64,8 @@ BackwardResult backward(TrainedModel& trained, const Objective& objective, std::
   return out;
 }
 
-double reduce_gradients(TrainedModel& trained, comm::Communicator& comm, double loss) {
+double reduce_gradients(TrainedModel& trained, const RankGroups& ranks, int64_t two_level_from, double loss) {
+  comm::Communicator& comm = ranks.all;
   ZeroShards* shards = trained.shards();
   if (shards) shards->finish();
   loss = comm.all_reduce(loss);
@@ -80,7 +81,8 @@ double reduce_gradients(TrainedModel& trained, comm::Communicator& comm, double 
   for (size_t i = 0; i < all.size(); ++i) {
     if (!has[i]) continue;
     if (!all[i]->grad.defined()) all[i]->grad = Tensor::zeros(all[i]->shape, DType::f32);
-    comm.all_reduce(all[i]->grad);
+    const bool two = ranks.levels && all[i]->grad.bytes() >= two_level_from;
+    two ? ranks.levels->all_reduce(all[i]->grad) : comm.all_reduce(all[i]->grad);
   }
   return loss;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quern/train/trainer/objective.h"
+#include "quern/train/trainer/rank_groups.h"
 #include "quern/train/trainer/trained_model.h"
 
 namespace quern::train {
@@ -26,8 +27,9 @@ struct BackwardResult {
 BackwardResult backward(TrainedModel& trained, const Objective& objective, std::span<const MicroBatch> batches,
                         const BackwardOptions& options);
 
-// Collective: gradients become their sums over ranks, in rank order. Returns the sum of the ranks' losses.
-double reduce_gradients(TrainedModel& trained, comm::Communicator& comm, double loss);
+// Collective: gradients become their sums over ranks, in rank order or in two levels (parallel.two_level_from). Returns
+// the sum of the ranks' losses.
+double reduce_gradients(TrainedModel& trained, const RankGroups& ranks, int64_t two_level_from, double loss);
 double gradient_norm(TrainedModel& trained);  // collective, after reduce_gradients
 
 // How even the experts' loads are: entropy by its greatest value, mean over layers; absent without loads.

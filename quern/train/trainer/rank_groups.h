@@ -4,7 +4,7 @@
 #pragma once
 #include <memory>
 
-#include "quern/comm/communicator.h"
+#include "quern/comm/two_level.h"
 #include "quern/train/recipe/recipe.h"
 
 namespace quern::train {
@@ -14,6 +14,7 @@ struct RankGroups {
   RankGroups(comm::Communicator& comm, const ParallelConfig& parallel);
 
   comm::Communicator& all;
+  std::unique_ptr<comm::TwoLevels> levels;      // of all, where hosts share their ranks; null: sums go in one level
   std::unique_ptr<comm::Communicator> context;  // ranks that share every row; null: rows are whole
   std::unique_ptr<comm::Communicator> experts;  // ranks that share experts; null: every rank has all
   int64_t groups, group;                        // data-parallel groups, and which one this rank belongs to

@@ -85,7 +85,7 @@ bool Trainer::Impl::step() {
   busy += clock.lap();
 
   enter(Section::reduce), begin_part("gradient reduction");
-  m.loss = reduce_gradients(trained, comm, here.loss);
+  m.loss = reduce_gradients(trained, ranks, recipe.parallel.two_level_from, here.loss);
   m.reduce_s = clock.lap();
 
   enter(Section::optimizer), begin_part("optimizer");
@@ -99,8 +99,9 @@ bool Trainer::Impl::step() {
   }
   m.balance = load_balance(trained.model().expert_loads());
   m.optimizer_s = clock.lap();
+  begin_part("checkpoint");
   m.checkpoint_s = wait_for_save();
-  clock.lap();
+  clock.lap(), begin_part("optimizer");
   m.lr = optim::learning_rate(phase().schedule, static_cast<double>(at + 1));
   if (weight > 0)
     trained.step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? optim::clip_scale(m.grad_norm, recipe.clip) : 1});
@@ -196,6 +197,9 @@ std::string Trainer::describe() const {
   std::string s = fmt::format("{}: {}, {} parameters{}, {:.2f} MFLOP a token; {} steps, from {}\n", t.recipe.name,
                               model.family(), parameters(), t.trained.adapter() ? " of an adapter" : "",
                               t.flops_per_token * 1e-6, t.recipe.steps(), t.state.done);
+  if (const comm::TwoLevels* l = t.ranks.levels.get())
+    s += fmt::format("gradients are summed in two levels: {} hosts with {} ranks each\n", l->nodes(),
+                     l->ranks_of_node());
   return s + t.source->describe() + t.trained.optimizer().describe();
 }
 
