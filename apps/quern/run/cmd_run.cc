@@ -290,12 +290,12 @@ std::string piped_prompt(const RunOptions& r) {
 }
 
 int respond(RunOptions& r, const std::optional<std::string>& prompt) {
+  const models::LoadOptions load = r.adapter.with(r.weights.load_options());
   const std::string named = r.dir;
   r.dir = model_folder(named);
   if (!std::filesystem::exists(r.dir))
     fail("{}: no such model folder or file{}", named,
          named.find(' ') == named.npos ? "" : "; give a question with -p");
-  const models::LoadOptions load = r.adapter.with(r.weights.load_options());
   text::Tokenizer tokenizer = models::load_tokenizer(r.dir);
   infer::GenerateOptions o = generation(r, models::load_generation_config(r.dir), tokenizer);
   infer::EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
