@@ -35,13 +35,13 @@ def write_wheel(folder, name, files, info):
     when = time.gmtime(max(epoch(root), 315532800))[:6]  # a zip begins in 1980
     record = []
     folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as out:
 
         def add(path, data, executable=False):
             entry = zipfile.ZipInfo(path, when)
             entry.external_attr = (0o100755 if executable else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
-            out.writestr(entry, data)
+            out.writestr(entry, data, compresslevel=9)  # an entry does not take the level of the archive
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{path},sha256={digest},{len(data)}")
 

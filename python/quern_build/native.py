@@ -82,7 +82,8 @@ def share(root, folder):
     place = folder / "share/quern"
     for recipe in (root / "recipes").glob("*.toml"):
         shutil.copy(recipe, place / "recipes")
-    shutil.copytree(root / "papers", place / "papers")
+    # Without the images that studies learn from: those are verbs of a build with QUERN_LAB.
+    shutil.copytree(root / "papers", place / "papers", ignore=shutil.ignore_patterns("digits"))
     for model in sorted((root / "models").iterdir()):
         if (model / "model.safetensors").exists():  # the other models are in the library
             words = [folder / "bin/quern", "quantize", model, place / "models" / model.name, "--quant", "q8", "--json"]
