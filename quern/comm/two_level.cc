@@ -36,10 +36,8 @@ TwoLevels::TwoLevels(Communicator& c, std::span<const int> node_of) {
   const size_t each = members[0].size();
   for (const std::vector<int>& m : members)
     if (m.size() != each)
-      fail(
-          "collectives in two levels need as many ranks on every node: that of rank {} has {}, that of rank {} has "
-          "{}",
-          members[0][0], each, m[0], m.size());
+      fail("expected as many ranks on every node: that of rank {} has {}, that of rank {} has {}", members[0][0],
+           each, m[0], m.size());
   for (size_t p = 0; p < each; ++p)
     for (const std::vector<int>& m : members) ranks_.push_back(m[p]);
   near_ = c.split(node, place);

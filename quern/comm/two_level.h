@@ -31,6 +31,9 @@ class TwoLevels {
   int64_t sent_between_nodes() const { return far_->sent().bytes; }  // by this rank so far
   bool two() const { return nodes() > 1 && ranks_of_node() > 1; }    // else there is one level
 
+  Communicator& of_node() { return *near_; }  // the ranks of this rank's node
+  Communicator& of_place() { return *far_; }  // those of its place on every node
+
   void all_reduce(Buffer x, ReduceOp op = ReduceOp::sum);
   void reduce_scatter(ConstBuffer in, Counts counts, Buffer out, ReduceOp op = ReduceOp::sum);
   void all_gather(ConstBuffer in, Counts counts, Buffer out);

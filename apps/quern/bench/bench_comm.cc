@@ -2,8 +2,6 @@
 // training run goes into a machine file.
 #include "apps/quern/bench/bench_comm.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -114,43 +112,23 @@ Measured measured(comm::Communicator& c, const CommBenchOptions& o) {
   return m;
 }
 
-// Ranks by the name of their host.
-std::map<std::string, std::vector<int>> hosts_of(comm::Communicator& c) {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  std::map<std::string, std::vector<int>> hosts;
-  const std::vector<std::string> names = c.all_gather_text(name);
-  for (int r = 0; r < c.size(); ++r) hosts[names[static_cast<size_t>(r)]].push_back(r);
-  return hosts;
-}
-
 // What a plan reads, from all-reduce: that of all ranks where they are all on one host or on a host each; else among the
 // ranks of every host at once, then among those of equal place in every host at once, so that each has the share of the
 // network that is left to it.
 void measure_machine(comm::Communicator& c, const CommBenchOptions& o, const CollectiveCurve& of_all) {
-  const auto hosts = hosts_of(c);
-  const size_t devices = hosts.begin()->second.size();
-  int node = 0, place = 0, at = 0;
-  for (const auto& [name, ranks] : hosts) {
-    if (ranks.size() != devices)
-      fail("--machine: {} has {} ranks and {} has {}: start as many on every host", hosts.begin()->first, devices,
-           name, ranks.size());
-    const auto mine = std::find(ranks.begin(), ranks.end(), c.rank());
-    if (mine != ranks.end()) node = at, place = static_cast<int>(mine - ranks.begin());
-    ++at;
-  }
+  comm::TwoLevels levels(c, comm::host_numbers(c));
   CollectiveCurve link, network;
-  if (!of_all.times.empty() && (hosts.size() == 1 || devices == 1)) {
-    (hosts.size() == 1 ? link : network) = of_all;
+  if (!of_all.times.empty() && !levels.two()) {
+    (levels.nodes() == 1 ? link : network) = of_all;
   } else {
     const CollectiveOptions s{.max_bytes = o.max_mib << 20, .reps = o.reps};
-    link = time_collective(*c.split(node, c.rank()), Collective::all_reduce, s);
-    network = time_collective(*c.split(place, c.rank()), Collective::all_reduce, s);
+    link = time_collective(levels.of_node(), Collective::all_reduce, s);
+    network = time_collective(levels.of_place(), Collective::all_reduce, s);
   }
   if (c.rank() != 0) return;
   plan::Machine m = read_own_machine(o.machine);
-  m.nodes = static_cast<int64_t>(hosts.size());
-  plan::divide_node(m, static_cast<int64_t>(devices));
+  m.nodes = levels.nodes();
+  plan::divide_node(m, levels.ranks_of_node());
   m.link_gbs = m.link_us = m.network_gbs = m.network_us = 0;
   if (!link.times.empty()) m.link_gbs = link.bus_gbs(), m.link_us = 1e6 * link.fit.link.latency_s;
   if (!network.times.empty()) m.network_gbs = network.bus_gbs(), m.network_us = 1e6 * network.fit.link.latency_s;
@@ -257,7 +235,7 @@ void run(comm::Communicator& world, const CommBenchOptions& o) {
   if (counts.empty()) counts = {world.size()};
   Json list = Json::array();
   CollectiveCurve of_all;
-  const size_t hosts = hosts_of(world).size();
+  const int hosts = 1 + std::ranges::max(comm::host_numbers(world));
   if (world.rank() == 0 && !o.json)
     fmt::print("{}, {}\n\n", host::host_info().cpu,
                comm::under_mpi() ? fmt::format("MPI processes on {} host{}", hosts, hosts > 1 ? "s" : "")
@@ -275,7 +253,7 @@ void run(comm::Communicator& world, const CommBenchOptions& o) {
   if (!o.machine.empty()) measure_machine(world, o, of_all);
   if (world.rank() != 0 || !o.json) return;
   Json all = Json::object();
-  all.set("cpu", host::host_info().cpu), all.set("hosts", static_cast<int64_t>(hosts));
+  all.set("cpu", host::host_info().cpu), all.set("hosts", int64_t{hosts});
   all.set("kind", comm::under_mpi() ? "MPI processes" : "threads of one process");
   all.set("ranks", std::move(list));
   fmt::print("{}\n", all.dump(2));

@@ -11,6 +11,7 @@
 #include "quern/base/error.h"
 #include "quern/base/version.h"
 #include "quern/corpus/stages/corpus_build.h"
+#include "quern/corpus/stages/row_stage.h"
 
 namespace quern::cli {
 namespace {
@@ -120,11 +121,7 @@ void CorpusFlags::clear_output(const corpus::Inputs& in) const {
   if (overwriting.overwrite) corpus::replace_finished(std::filesystem::path(out) / "manifest.json", in);
 }
 
-corpus::ScanOptions CorpusFlags::scan() const {
-  corpus::ScanOptions o;
-  o.fields[0].text = source().text_field, o.fields[0].url = source().url_field, o.read = recipe.read.policy();
-  return o;
-}
+corpus::ScanOptions CorpusFlags::scan() const { return corpus::row_scan(recipe); }
 
 corpus::StageOutput CorpusFlags::output() const {
   corpus::StageOutput to = recipe.write.output(out);

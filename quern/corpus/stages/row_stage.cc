@@ -11,15 +11,8 @@ namespace {
 
 const SourceSettings& source_of(const CorpusRecipe& recipe) { return recipe.source.at(0); }
 
-ScanOptions scan_of(const CorpusRecipe& recipe) {
-  ScanOptions o;
-  o.fields[0].text = source_of(recipe).text_field, o.fields[0].url = source_of(recipe).url_field;
-  o.read = recipe.read.policy();
-  return o;
-}
-
 FilterRun annotate_run(const CorpusRecipe& recipe, AnnotateSettings s, const Inputs& in) {
-  FilterRun run{.make = find_filter(s.filter, recipe.lists), .what = {}, .scan = scan_of(recipe), .to = {}};
+  FilterRun run{.make = find_filter(s.filter, recipe.lists), .what = {}, .scan = row_scan(recipe), .to = {}};
   run.what = fmt::format("annotate {} {} {}", write_value(s).dump(), recipe.lists,
                          filter_models_text(s.filter, recipe.lists));
   if (!s.classifier.empty()) run.what += fmt::format(" {:016x}", file_hash(s.classifier));
@@ -36,7 +29,7 @@ FilterRun annotate_run(const CorpusRecipe& recipe, AnnotateSettings s, const Inp
 FilterRun sieve_run(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& in) {
   return {.make = {},
           .what = {},
-          .scan = scan_of(recipe),
+          .scan = row_scan(recipe),
           .rejects = stage.rejects,
           .reasons = stage.reasons,
           .source_field = names_sources(in) ? recipe.dedup.source_field : std::string(),
@@ -44,6 +37,13 @@ FilterRun sieve_run(const CorpusRecipe& recipe, const RowStage& stage, const Inp
 }
 
 }  // namespace
+
+ScanOptions row_scan(const CorpusRecipe& recipe) {
+  ScanOptions o;
+  o.fields[0].text = source_of(recipe).text_field, o.fields[0].url = source_of(recipe).url_field;
+  o.read = recipe.read.policy();
+  return o;
+}
 
 RowStageRun row_stage_run(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& inputs) {
   RowStageRun r{.run = {}, .settings = Json::object(), .benchmarks = {}};

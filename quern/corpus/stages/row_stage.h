@@ -22,6 +22,8 @@ struct RowStage {
   }
 };
 
+ScanOptions row_scan(const CorpusRecipe& recipe);  // by the fields of its one source
+
 struct RowStageRun {
   FilterRun run;          // `to` has no folder yet
   Json settings;          // what the manifest says of them
