@@ -47,11 +47,12 @@ fs::path unfinished_of(const fs::path& manifest) {
 }
 
 std::optional<std::vector<OwnedFile>> unfinished_files(const fs::path& unfinished) {
-  std::ifstream in(unfinished / kList);
+  if (unfinished.filename() != "unfinished" && unfinished.extension() != ".unfinished") return {};
+  const fs::path list = unfinished / kList;
+  const bool replaces = fs::is_directory(unfinished / kReplaced) || fs::is_directory(unfinished / kGone);
+  if (!fs::is_regular_file(list) && !replaces) return {};
+  std::ifstream in(list);
   std::vector<OwnedFile> files;
-  const bool named = unfinished.filename() == "unfinished" || unfinished.extension() == ".unfinished";
-  if (!in && (!named || !(fs::is_directory(unfinished / kReplaced) || fs::is_directory(unfinished / kGone))))
-    return {};
   for (std::string line; std::getline(in, line);) {
     const size_t space = line.find(' ');  // a line that a kill cut short names nothing
     if (space == line.npos || in.eof() || !is_below(line.substr(space + 1))) continue;

@@ -100,6 +100,17 @@ TEST_F(WebInput, HtmlFilesAreTheirMainText) {
   EXPECT_NE(message_of([&] { read("d.pdf"); }).find("PDF is not read: extract its text before"), std::string::npos);
 }
 
+// Manuals have folders of any name, such as ref/files.
+TEST_F(WebInput, AFolderCalledFilesIsNoRun) {
+  fs::create_directories(root_ / "manual/ref/files");
+  write_file(root_ / "manual/ref/files/storage.html", html());
+  fs::create_directories(root_ / "manual/kept");
+  write_file(root_ / "manual/kept/files", "rows storage.html\n");
+  write_file(root_ / "manual/index.html", html());
+  EXPECT_EQ(read("manual/ref").size(), 1u);
+  EXPECT_EQ(read("manual").size(), 2u);
+}
+
 TEST_F(WebInput, ResponsesKnowWhereTheyComeFrom) {
   write_file(root_ / "a.warc", record("warcinfo", "x") + record("request", "GET /") + response(html()) +
                                    record("resource", html(), "Content-Type: text/html\r\n") + record("revisit", ""));
