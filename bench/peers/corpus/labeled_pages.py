@@ -395,7 +395,7 @@ def interval(differences):
     return means[250], means[9749]
 
 
-def measure(binary, folder, each):
+def measure(binary, folder, each, undecided):
     import trafilatura
     from readability import Document
 
@@ -404,6 +404,9 @@ def measure(binary, folder, each):
     rendered = [blocks_of(x) for x in data]
     for page, blocks in zip(pages, rendered):
         check(page, blocks)
+        if undecided != "out":
+            page["main"] |= page["undecided"] if undecided == "main" else set()
+            page["undecided"] = set()
     snippets = [snippets_of(page, blocks) for page, blocks in zip(pages, rendered)]
 
     def peer(extract):
@@ -472,13 +475,14 @@ def main():
     v.add_argument("quern")
     v.add_argument("pages", type=pathlib.Path)
     v.add_argument("--each", type=pathlib.Path, help="print every page's precision and recall, write extracted texts to this folder")
+    v.add_argument("--undecided", choices=["out", "main", "other"], default="out", help="how undecided blocks count")
     a = p.parse_args()
     if a.verb in ("draw", "fetch"):
         (draw if a.verb == "draw" else fetch)(a.pages, a.clones)
     elif a.verb == "blocks":
         show(a.pages, a.names)
     else:
-        measure(a.quern, a.pages, a.each)
+        measure(a.quern, a.pages, a.each, a.undecided)
 
 
 if __name__ == "__main__":
