@@ -182,8 +182,35 @@ CharacterReference read_reference(std::string_view s, size_t i) {
   return {s.substr(begin, n - begin), number, n + 1 - i};
 }
 
+namespace {
+
+// The names that browsers also know without a semicolon: those of Latin-1 and of markup.
+bool is_known_bare(std::string_view name, char32_t cp) {
+  return (cp >= 0xA0 && cp <= 0xFF && name != "half") || cp == '&' || cp == '<' || cp == '>' || cp == '"';
+}
+
+// A reference that no semicolon ends: digits, or the longest such name that the letters begin with.
+CharacterReference read_bare_reference(std::string_view s, size_t i) {
+  constexpr size_t kLongest = 6, kShortest = 2, kDigits = 8;
+  const std::string_view rest = s.substr(i + 1);
+  if (rest.starts_with('#')) {
+    const bool hex = rest.size() > 1 && (rest[1] == 'x' || rest[1] == 'X');
+    const std::string_view digits = rest.substr(1);
+    size_t n = hex ? 1 : 0;
+    while (n < digits.size() && n < kDigits && reference_number(digits.substr(0, n + 1))) ++n;
+    return n > (hex ? 1 : 0) ? CharacterReference{digits.substr(0, n), true, n + 2} : CharacterReference();
+  }
+  for (size_t n = std::min(kLongest, rest.size()); n >= kShortest; --n)
+    if (is_known_bare(rest.substr(0, n), named_character(rest.substr(0, n))))
+      return {rest.substr(0, n), false, n + 1};
+  return {};
+}
+
+}  // namespace
+
 size_t append_entity(std::string_view s, size_t i, std::string& out) {
-  const CharacterReference r = read_reference(s, i);
+  CharacterReference r = read_reference(s, i);
+  if (r.bytes == 0 || (!r.number && named_character(r.name) == 0)) r = read_bare_reference(s, i);
   if (r.bytes == 0) return 0;
   char32_t cp = 0;
   if (r.number) {

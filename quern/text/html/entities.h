@@ -21,8 +21,8 @@ struct CharacterReference {
 };
 CharacterReference read_reference(std::string_view s, size_t i);  // s[i] == '&'
 
-// Appends the character that the reference at s[i] == '&' stands for and returns its bytes; 0 when it is none. A
-// non-breaking space is a space and a soft hyphen nothing.
+// Appends the character that the reference at s[i] == '&' stands for and returns its bytes; 0 when it is none. Numbers and
+// the old names may lack their semicolon, as in browsers. A non-breaking space is a space and a soft hyphen nothing.
 size_t append_entity(std::string_view s, size_t i, std::string& out);
 
 }  // namespace quern::text

@@ -113,9 +113,20 @@ TEST(Entities, NamesAndNumbers) {
   EXPECT_EQ(entity("&#8364;"), "€");
   EXPECT_EQ(entity("&#x20AC;"), "€");
   EXPECT_EQ(entity("&#128;"), "€");  // Windows-1252, as browsers read it
-  for (const char* none : {"&;", "&amp", "&bogus;", "&#;", "&#x;", "&#0;", "&#xD800;", "&#1114112;", "&#99999999999;",
-                           "& amp;", "&EACUTE;"})
+  for (const char* none :
+       {"&;", "&bogus;", "&#;", "&#x;", "&#0;", "&#xD800;", "&#1114112;", "&#99999999999;", "& amp;", "&EACUTE;"})
     EXPECT_EQ(entity(none), "none") << none;
+}
+
+// Expected values: Python's html.unescape, which follows the HTML standard.
+TEST(Entities, OldNamesAndNumbersNeedNoSemicolon) {
+  EXPECT_EQ(entity("&amp"), "&");
+  EXPECT_EQ(entity("&nbspgegl"), " gegl");
+  EXPECT_EQ(entity("&notit;"), "¬it;");
+  EXPECT_EQ(entity("&eacutes"), "és");
+  EXPECT_EQ(entity("&#233 s"), "é s");
+  EXPECT_EQ(entity("&#xE9s"), "és");
+  for (const char* none : {"&hearts", "&half", "&e", "&", "&#x", "&#"}) EXPECT_EQ(entity(none), "none") << none;
 }
 
 std::string decoded(std::string_view bytes, std::string_view declared = "") {
