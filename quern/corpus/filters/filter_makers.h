@@ -20,5 +20,8 @@ FilterMaker fasttext_filter(const std::string& arguments);
 FilterMaker classifier_filter(const std::string& arguments);
 FilterMaker label_filter(const std::string& arguments);
 FilterMaker language_filter(const std::string& arguments);
+FilterMaker education_filter(const std::string& arguments);
+FilterMaker reading_level_filter(const std::string& arguments);
+FilterMaker grader_filter(const std::string& arguments);
 
 }  // namespace quern::corpus

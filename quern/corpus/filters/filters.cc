@@ -30,13 +30,14 @@ constexpr BuiltInFilter kFilters[] = {{"zyda", zyda_filter},
                                       {"url", url_filter}};
 
 // Named with arguments: NAME:ARGUMENTS.
-constexpr BuiltInFilter kModelFilters[] = {{"language", language_filter},
-                                           {"fasttext", fasttext_filter},
-                                           {"classifier", classifier_filter},
-                                           {"label", label_filter}};
+constexpr BuiltInFilter kModelFilters[] = {{"language", language_filter},     {"fasttext", fasttext_filter},
+                                           {"classifier", classifier_filter}, {"label", label_filter},
+                                           {"education", education_filter},   {"reading-level", reading_level_filter},
+                                           {"grader", grader_filter}};
 
-constexpr const char* kModelFilterForms[] = {"language:CODES:MIN", "fasttext:MODEL:LABEL:MIN", "classifier:MODEL:MIN",
-                                             "label:MODEL:LABELS:MIN"};
+constexpr const char* kModelFilterForms[] = {
+    "language:CODES:MIN", "fasttext:MODEL:LABEL:MIN", "classifier:MODEL:MIN", "label:MODEL:LABELS:MIN",
+    "education:MIN",      "reading-level:MAX",        "grader:FILE:MIN"};
 
 // Several filters behind each other: each sees the text the one before it leaves, all of them judge, so that every
 // rule that rejects is told.

@@ -6,6 +6,7 @@
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/filters/linear_classifier.h"
 #include "quern/corpus/filters/zyda_features.h"
+#include "quern/corpus/grades/shipped_graders.h"
 #include "quern/corpus/io/json_line.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/language/languages.h"
@@ -57,6 +58,7 @@ struct AnnotateModels {
   std::vector<std::string> sources, rules;
   bool named = false;  // the sources are
   std::shared_ptr<const LinearClassifier> classifier;
+  std::shared_ptr<const Grader> grader;
   std::shared_ptr<const SideFiles> sides;
 };
 
@@ -75,6 +77,12 @@ class AnnotateColumns : public RowColumns {
       put("language_score", fmt::format("{:.4f}", a.probability));
     }
     if (s.features) put("features", features_json(d.text, squeezed_));
+    if (s.grades) {
+      put("education", fmt::format("{:.2f}", shipped_education().grade(d.text, grading_)));
+      put("reading_level", fmt::format("{:.2f}", shipped_reading_level().grade(d.text, grading_)));
+    }
+    if (m_->grader)
+      put(m_->grader->scale().field.c_str(), fmt::format("{:.4g}", m_->grader->grade(d.text, grading_)));
     if (!m_->rules.empty()) put("failing", failing_json(result, m_->rules));
     if (m_->classifier) put("quality", fmt::format("{:.4f}", m_->classifier->probability(features_.make(d.text))));
     const SideFiles::Members* found = m_->sides ? m_->sides->find(document_id_json(d)) : nullptr;
@@ -87,6 +95,7 @@ class AnnotateColumns : public RowColumns {
   std::shared_ptr<const AnnotateModels> m_;
   NgramClassifier::Scratch scratch_;
   FeatureMaker features_;
+  Grader::Scratch grading_;
   std::string squeezed_;
 };
 
@@ -140,6 +149,7 @@ RowColumnsMaker annotate_columns(const AnnotateSettings& s, const Inputs& inputs
   m->named = names_sources(inputs);
   if (!s.classifier.empty())
     m->classifier = std::make_shared<const LinearClassifier>(LinearClassifier::load(s.classifier));
+  if (!s.grader.empty()) m->grader = std::make_shared<const Grader>(Grader::load(s.grader));
   if (!s.labels.empty()) m->sides = std::make_shared<const SideFiles>(s.labels);
   return [m = std::shared_ptr<const AnnotateModels>(std::move(m))] { return std::make_unique<AnnotateColumns>(m); };
 }

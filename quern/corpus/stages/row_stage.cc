@@ -16,6 +16,7 @@ FilterRun annotate_run(const CorpusRecipe& recipe, AnnotateSettings s, const Inp
   run.what = fmt::format("annotate {} {} {}", write_value(s).dump(), recipe.lists,
                          filter_models_text(s.filter, recipe.lists));
   if (!s.classifier.empty()) run.what += fmt::format(" {:016x}", file_hash(s.classifier));
+  if (!s.grader.empty()) run.what += fmt::format(" {:016x}", file_hash(s.grader));
   if (!s.labels.empty()) run.what = run_identity(find_inputs(s.labels, "auto", "labels"), run.what);
   run.keep_all = true;
   std::vector<std::string> rules;

@@ -1,0 +1,86 @@
+#include "quern/corpus/grades/grader.h"
+
+#include <algorithm>
+
+#include "quern/base/error.h"
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr int64_t kVersion = 1;
+constexpr size_t kPassage = 1000, kLongest = 3000;  // bytes
+
+std::string words_fingerprint() { return fmt::format("{:016x}", encoders::shipped_words().fingerprint()); }
+
+}  // namespace
+
+size_t grader_width() { return kPassageFeatures + static_cast<size_t>(encoders::shipped_words().width()); }
+
+void grader_inputs(std::string_view passage, Grader::Scratch& s) {
+  s.x.resize(grader_width());
+  passage_features(passage, std::span<float, kPassageFeatures>(s.x.data(), kPassageFeatures));
+  encoders::shipped_words().embed(passage, s.reader, std::span<float>(s.x).subspan(kPassageFeatures));
+}
+
+void for_each_passage(std::string_view text, const std::function<void(std::string_view)>& f) {
+  size_t begin = 0;
+  while (begin < text.size()) {
+    size_t end = text.find("\n\n", std::min(begin + kPassage, text.size()));
+    if (end == text.npos || text.size() - end < kPassage / 2) end = text.size();
+    if (end - begin > kLongest) {  // a paragraph without an end: at a space, never within a character
+      end = begin + kLongest;
+      if (const size_t space = text.rfind(' ', end); space != text.npos && space > begin + kPassage) end = space;
+      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+    }
+    f(text.substr(begin, end - begin));
+    begin = end;
+  }
+}
+
+Grader::Grader(GraderScale scale, double bias, std::vector<double> weights)
+    : scale_(std::move(scale)), bias_(bias), weights_(std::move(weights)) {}
+
+Grader Grader::parse(std::string_view json, const std::string& name) {
+  const Json j = Json::parse(json, name);
+  const Json* version = j.is_object() ? j.find("grader") : nullptr;
+  if (!version || !version->is_number()) fail("{}: not a grader of train-classifier", name);
+  if (version->as_int("grader") != kVersion)
+    fail("{}: version {} of graders, expected {}", name, version->as_int("grader"), kVersion);
+  if (const std::string words = j.at("words").as_string("words"); words != words_fingerprint())
+    fail("{}: trained with another word encoder than that of this program: train it again", name);
+  std::vector<double> weights;
+  for (const Json& w : j.at("weights").as_array()) weights.push_back(w.as_double("weights"));
+  if (weights.size() != grader_width())
+    fail("{}: {} weights, expected {}: train it again", name, weights.size(), grader_width());
+  return {{j.at("field").as_string("field"), j.at("least").as_double("least"), j.at("most").as_double("most")},
+          j.at("bias").as_double("bias"),
+          std::move(weights)};
+}
+
+Grader Grader::load(const std::filesystem::path& file) { return parse(read_file(file), file.string()); }
+
+std::string Grader::json() const {
+  std::string weights;
+  for (const double w : weights_) weights += fmt::format("{}{:.5g}", weights.empty() ? "" : ",", w);
+  return fmt::format(
+      "{{\"grader\":{},\"field\":\"{}\",\"least\":{},\"most\":{},\"words\":\"{}\",\"bias\":{:.6g},\"weights\":[{}]}}"
+      "\n",
+      kVersion, scale_.field, scale_.least, scale_.most, words_fingerprint(), bias_, weights);
+}
+
+double Grader::grade(std::string_view utf8, Scratch& s) const {
+  double sum = 0, size = 0;
+  for_each_passage(utf8, [&](std::string_view passage) {
+    grader_inputs(passage, s);
+    if (s.x[0] == 0.0f) return;  // no word
+    double g = bias_;
+    for (size_t i = 0; i < weights_.size(); ++i) g += weights_[i] * static_cast<double>(s.x[i]);
+    const auto n = static_cast<double>(passage.size());
+    sum += n * g, size += n;
+  });
+  return size == 0 ? scale_.least : std::clamp(sum / size, scale_.least, scale_.most);
+}
+
+}  // namespace quern::corpus
