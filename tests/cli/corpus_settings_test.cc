@@ -92,6 +92,7 @@ TEST(CorpusSettings, BandsForAThreshold) {
   EXPECT_NEAR(Json::parse(r.out).at("config").at("bands_chosen_for").at("false_negatives").as_double(), 0.0379, 5e-5);
   EXPECT_EQ(shape(dedup("--preset zyda2 --bands auto")), "8 x 16");
   EXPECT_EQ(shape(dedup("--bands auto")), "32 x 4");
+  EXPECT_EQ(shape(dedup("--preset fineweb")), "14 x 8");
 
   r = dedup("--threshold 0.25");
   EXPECT_EQ(shape(r), "32 x 4");
@@ -110,6 +111,7 @@ TEST(CorpusSettings, BandsForAThreshold) {
   const std::tuple<const char*, const char*> mistakes[] = {
       {"--bands auto --rows-per-band 4", "bands = auto chooses the rows too"},
       {"--false-positive-weight 0.3", "has no effect"},
+      {"--preset fineweb --mode compat", "preset fineweb has mode fast alone"},
       {"--bands auto --preset exact", "preset exact has no LSH bands"},
       {"--bands auto --threshold 1", "threshold 1: expected a number between 0 and 1"}};
   for (const auto& [words, said] : mistakes) {

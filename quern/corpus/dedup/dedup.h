@@ -56,7 +56,7 @@ struct DedupConfig {
   std::string models_text() const;
 };
 
-std::vector<std::string> dedup_presets();  // their names: zyda, zyda2, exact
+std::vector<std::string> dedup_presets();  // their names: zyda, zyda2, fineweb, exact
 // mode: fast (one permutation) or compat (the published arithmetic).
 DedupConfig dedup_preset(const std::string& name, const std::string& mode);
 

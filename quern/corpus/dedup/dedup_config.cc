@@ -12,7 +12,7 @@ Json whole(uint64_t n) { return Json(static_cast<int64_t>(n)); }
 
 }  // namespace
 
-std::vector<std::string> dedup_presets() { return {"zyda", "zyda2", "exact"}; }
+std::vector<std::string> dedup_presets() { return {"zyda", "zyda2", "fineweb", "exact"}; }
 
 DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
   if (mode != "fast" && mode != "compat") fail("mode '{}': expected fast or compat", mode);
@@ -30,6 +30,12 @@ DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
     c.bands = {8, 16};
     c.threshold = 0.85;
     c.scope = Scope::across;
+  } else if (name == "fineweb") {
+    if (mode == "compat")
+      fail("mode compat: preset fineweb has mode fast alone; its text, shingles and bands are datatrove's");
+    c.sketch.text_normalizer = TextNormalizer::datatrove, c.sketch.shingle = 5;
+    c.bands = {14, 8};
+    c.threshold = 0.75;
   } else if (name == "exact") {
     c.near = false;
   } else {
