@@ -19,6 +19,7 @@ constexpr MenuItem kItems[] = {
     {"extract", "INPUT…", "documents as JSON lines: main text of web pages, rows of tables", corpus_extract},
     {"filter", "INPUT…", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)", corpus_filter},
     {"dedup", "INPUT…", "remove exact duplicates and near-duplicates (MinHash, LSH)", corpus_dedup},
+    {"bands", "", "which LSH bands serve a similarity threshold", corpus_bands},
     {"exact", "INPUT…", "remove exact duplicates only", corpus_exact},
     {"decontaminate", "INPUT…", "remove documents that share n-grams with benchmarks", corpus_decontaminate},
     {"repeats", "INPUT…", "remove lines, paragraphs, substrings or documents seen earlier", corpus_repeats},

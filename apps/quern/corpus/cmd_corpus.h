@@ -5,6 +5,7 @@
 namespace quern::cli {
 
 int corpus_annotate(Words args);
+int corpus_bands(Words args);
 int corpus_build(Words args);
 int corpus_decontaminate(Words args);
 int corpus_dedup(Words args);

@@ -148,6 +148,7 @@ int corpus_dedup(Words args) {
   flags.check("corpus dedup");
   check_ranges("corpus dedup", list_settings(flags.recipe.dedup));
   DedupConfig c = flags.recipe.config();
+  warn_about_bands(flags.recipe.dedup, "--bands auto");
   c.checkpoint_bytes = flags.output().checkpoint_bytes;
   c.against = target.against, c.save_index = target.save_index;
   const Inputs in = flags.inputs();
@@ -172,6 +173,7 @@ int corpus_build(Words args) {
   a.json(json, Args::kManifest).settings(ranks);
   if (!a.parse(args)) return 0;
   const CorpusRecipe recipe = CorpusRecipe::load(file);
+  warn_about_bands(recipe.dedup, "bands = \"auto\"");
   if (check) return check_recipe(recipe);
   if (out.empty()) throw UsageError("quern corpus build: --out is missing: expected a folder");
   CorpusPlan plan = plan_corpus(recipe, target);

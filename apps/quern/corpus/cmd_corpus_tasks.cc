@@ -67,10 +67,12 @@ int corpus_plan(Words args) {
   if (target.out.empty()) throw UsageError("quern corpus plan: --out is missing: expected a folder");
   plan_flags.check("corpus plan", ReportForm::text);
   const std::string file = plan_file(plan_flags, target.out);
-  const TaskPlan plan = plan_tasks(CorpusRecipe::load(recipe), {.out = target.out,
-                                                                .tasks = static_cast<uint64_t>(*plan_flags.tasks),
-                                                                .file = file,
-                                                                .tool = tool("quern corpus plan")});
+  const CorpusRecipe loaded = CorpusRecipe::load(recipe);
+  warn_about_bands(loaded.dedup, "bands = \"auto\"");
+  const TaskPlan plan = plan_tasks(loaded, {.out = target.out,
+                                            .tasks = static_cast<uint64_t>(*plan_flags.tasks),
+                                            .file = file,
+                                            .tool = tool("quern corpus plan")});
   plan.save(file);
   report_plan(plan, file);
   return 0;

@@ -180,6 +180,11 @@ void warn_about_idle(const std::vector<std::string>& rules) {
                fmt::join(rules, ", "));
 }
 
+void warn_about_bands(const corpus::DedupSettings& settings, const char* how) {
+  if (const std::string advice = settings.advice(); !advice.empty())
+    fmt::print(stderr, "warning: {}; {} chooses it, quern corpus bands shows the table\n", advice, how);
+}
+
 void warn_about_own_members(uint64_t rows) {
   if (rows > 0)
     fmt::print(stderr, "warning: {} rows have a member of the name of an added column with another value; it stays\n",

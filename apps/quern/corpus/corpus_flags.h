@@ -86,6 +86,9 @@ enum class ReportForm { text, json };
 [[nodiscard]] int report_dedup(const corpus::DedupReport& r, const corpus::Inputs& in, const std::string& out,
                                ReportForm form);
 
+// Says on stderr where the threshold has bands that were made for another one; how names the remedy.
+void warn_about_bands(const corpus::DedupSettings& settings, const char* how);
+
 // Says on stderr which rules do nothing for want of a list.
 void warn_about_idle(const std::vector<std::string>& rules);
 

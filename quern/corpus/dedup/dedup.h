@@ -9,6 +9,7 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct DedupConfig {
   bool near = true;  // false: exact copies only
   SketchConfig sketch;
   BandShape bands{32, 4};
+  std::optional<BandChoice> band_choice;  // when they were chosen for the threshold
   Verification verify = Verification::exact;
   double threshold = 0.4;
   Clustering clustering = Clustering::star;
@@ -54,7 +56,8 @@ struct DedupConfig {
   std::string models_text() const;
 };
 
-// zyda, zyda2, exact; mode fast (one permutation) or compat (the published arithmetic).
+std::vector<std::string> dedup_presets();  // their names: zyda, zyda2, fineweb, exact
+// mode: fast (one permutation) or compat (the published arithmetic).
 DedupConfig dedup_preset(const std::string& name, const std::string& mode);
 
 struct StageReport {

@@ -1,6 +1,7 @@
 // Presets and names of dedup.h, and its reports as JSON.
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
+#include "quern/base/setting_text.h"
 #include "quern/corpus/dedup/dedup.h"
 #include "quern/corpus/filters/filters.h"
 
@@ -10,6 +11,8 @@ namespace {
 Json whole(uint64_t n) { return Json(static_cast<int64_t>(n)); }
 
 }  // namespace
+
+std::vector<std::string> dedup_presets() { return {"zyda", "zyda2", "fineweb", "exact"}; }
 
 DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
   if (mode != "fast" && mode != "compat") fail("mode '{}': expected fast or compat", mode);
@@ -27,10 +30,17 @@ DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
     c.bands = {8, 16};
     c.threshold = 0.85;
     c.scope = Scope::across;
+  } else if (name == "fineweb") {
+    if (mode == "compat")
+      fail("mode compat: preset fineweb has mode fast alone; its text, shingles and bands are datatrove's");
+    c.sketch.text_normalizer = TextNormalizer::datatrove, c.sketch.shingle = 5;
+    c.bands = {14, 8};
+    c.threshold = 0.75;
   } else if (name == "exact") {
     c.near = false;
   } else {
-    fail("preset '{}': expected zyda, zyda2 or exact{}", name, did_you_mean(name, {"zyda", "zyda2", "exact"}));
+    fail("preset '{}': expected {}{}", name, words_between(dedup_presets(), " or "),
+         did_you_mean(name, dedup_presets()));
   }
   return c;
 }
@@ -48,6 +58,7 @@ Json DedupConfig::json() const {
   if (near) {
     j.set("sketch", sketch.json());
     j.set("bands", bands.bands), j.set("rows_a_band", bands.rows);
+    if (band_choice) j.set("bands_chosen_for", band_choice->json(bands));
     j.set("verify", write_value(verify)), j.set("threshold", threshold);
     j.set("clustering", write_value(clustering));
     j.set("collide_empty", collide_empty);

@@ -12,6 +12,7 @@ FilterMaker gopher_repetition_filter(const std::string& lists);
 FilterMaker c4_filter(const std::string& lists);
 FilterMaker c4_any_end_filter(const std::string& lists);  // without the rule about how a line ends
 FilterMaker fineweb_filter(const std::string& lists);
+FilterMaker mojibake_filter(const std::string& lists);
 FilterMaker pii_filter(const std::string& lists);
 FilterMaker url_filter(const std::string& lists);
 

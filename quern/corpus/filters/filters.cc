@@ -26,6 +26,7 @@ constexpr BuiltInFilter kFilters[] = {{"zyda", zyda_filter},
                                       {"c4", c4_filter},
                                       {"c4-any-end", c4_any_end_filter},
                                       {"fineweb", fineweb_filter},
+                                      {"mojibake", mojibake_filter},
                                       {"pii", pii_filter},
                                       {"url", url_filter}};
 

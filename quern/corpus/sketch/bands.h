@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "quern/base/json.h"
+
 namespace quern::corpus {
 
 struct BandShape {
@@ -19,8 +21,14 @@ struct BandAreas {
 BandAreas band_areas(double threshold, BandShape shape);
 
 // The shape within `rows` rows that has the least weighted area, bands outer and rows inner, the first of equals.
-BandShape best_bands(double threshold, int rows, double false_positive_weight = 0.5,
-                     double false_negative_weight = 0.5);
+// False negatives weigh what is left of 1.
+BandShape best_bands(double threshold, int rows, double false_positive_weight = 0.5);
+
+// How bands were chosen, for a run's configuration.
+struct BandChoice {
+  double threshold = 0, false_positive_weight = 0.5;
+  Json json(BandShape shape) const;
+};
 
 uint64_t band_key(std::span<const uint32_t> rows);  // 64 bits over the rows of one band
 

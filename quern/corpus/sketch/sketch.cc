@@ -18,6 +18,8 @@ const char* text_normalizer_name(TextNormalizer n) {
       return "zyda1";
     case TextNormalizer::slimpajama:
       return "slimpajama";
+    case TextNormalizer::datatrove:
+      return "datatrove";
     case TextNormalizer::raw:
       return "raw";
   }

@@ -120,6 +120,20 @@ TEST(Bands, OptimizerGivesThePublishedShapes) {
   EXPECT_NEAR(collision_probability(0.3, {32, 4}), 0.229, 5e-4);
 }
 
+TEST(Bands, OptimizerIsDatasketchs) {
+  const Json all = Json::read(QUERN_SOURCE_DIR "/quern/corpus/sketch/testdata/band_shapes.json");
+  ASSERT_GT(all.as_array().size(), 200u);
+  for (const Json& c : all.as_array()) {
+    const auto& row = c.as_array();
+    const double threshold = row[0].as_double(), weight = row[2].as_double();
+    const BandShape shape{static_cast<int>(row[3].as_int()), static_cast<int>(row[4].as_int())};
+    EXPECT_EQ(best_bands(threshold, static_cast<int>(row[1].as_int()), weight), shape) << c.dump();
+    const BandAreas areas = band_areas(threshold, shape);
+    EXPECT_NEAR(areas.false_positive, row[5].as_double(), 1e-6) << c.dump();
+    EXPECT_NEAR(areas.false_negative, row[6].as_double(), 1e-6) << c.dump();
+  }
+}
+
 TEST(TextNormalizer, TokensAreFtfyAndNltks) {
   for (const Json& c : golden().at("cases").as_array()) {
     std::vector<std::string> expected;

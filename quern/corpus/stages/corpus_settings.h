@@ -7,6 +7,7 @@
 
 #include "quern/base/config.h"
 #include "quern/corpus/dedup/dedup.h"
+#include "quern/corpus/stages/band_choice.h"
 #include "quern/corpus/stages/mix.h"
 
 namespace quern::corpus {
@@ -74,7 +75,9 @@ struct DedupSettings {
   std::optional<Clustering> clustering;
   std::optional<Scope> scope;
   std::optional<double> threshold;
-  std::optional<int64_t> bands, rows_per_band, seed, shingle;
+  std::optional<BandCount> bands;
+  std::optional<int64_t> rows_per_band, seed, shingle;
+  double false_positive_weight = BandChoice().false_positive_weight;
   bool collide_empty = false, label_late = false;
   std::string source_field = DedupConfig().source_field, cluster_field;
   int64_t memory_mb = static_cast<int64_t>(DedupConfig().memory >> 20);
@@ -82,7 +85,8 @@ struct DedupSettings {
   void visit(V& v) {
     v("preset", preset,
       "settings of a published pipeline: zyda (shingles of 13 words, 32 LSH bands of 4 rows), zyda2 (25 characters, "
-      "8 bands of 16, across sources) or exact (no near-duplicates)",
+      "8 "
+      "bands of 16, across sources), fineweb (5 words, 14 bands of 8) or exact (no near-duplicates)",
       {.value = "NAME"});
     v("mode", mode, "MinHash implementation: fast, or compat (bit-identical to the published one)",
       {.value = "NAME"});
@@ -90,22 +94,29 @@ struct DedupSettings {
       "similarity of candidate pairs: none, signature (MinHash estimate), exact (Jaccard) or containment",
       {.value = "METHOD", .shown_default = "exact"});
     v("threshold", threshold, "similarity at which a candidate pair counts as duplicates",
-      {.shown_default = "0.4; 0.85 for zyda2", .range = Bounds::between(0, 1)});
+      {.shown_default = "0.4; 0.85 for zyda2, 0.75 for fineweb", .range = Bounds::between(0, 1)});
     v("clustering", clustering, "star (compare with kept documents), or closure (connected components, as published)",
       {.value = "METHOD", .shown_default = "star"});
     v("scope", scope, "which duplicates to remove: all, across (between sources only) or within (a source)",
       {.value = "SCOPE", .shown_default = "across with zyda2, else all"});
-    v("bands", bands, "number of LSH bands; bands times rows is at most 128",
-      {.shown_default = "32; 8 for zyda2", .range = Bounds::between(1, 512)});
+    v("bands", bands,
+      "number of LSH bands, 1 to 512, or auto: bands and rows with the least area of false positives and false "
+      "negatives for "
+      "the "
+      "threshold; bands times rows is at most 128",
+      {.value = "N", .shown_default = "32; 8 for zyda2, 14 for fineweb"});
     v("rows_per_band", rows_per_band,
       "rows per LSH band: 32 bands of 4 find pairs with Jaccard similarity 0.4, 8 of 16 with 0.85",
       {.alias = "rows_a_band",
        .flag = "--rows-per-band",
-       .shown_default = "4; 16 for zyda2",
-       .range = Bounds::between(1, 512)});
+       .shown_default = "4; 16 for zyda2, 8 for fineweb",
+       .range = Bounds::between(1, kMaxBands)});
+    v("false_positive_weight", false_positive_weight,
+      "of auto bands: weight of false positives; false negatives weigh what is left of 1",
+      {.value = "W", .range = Bounds::between(0, 1)});
     v("seed", seed, "random seed of the hash functions", {.shown_default = "1; 10 for zyda2"});
     v("shingle", shingle, "shingle length: words, or characters of raw text with zyda2",
-      {.shown_default = "13; 25 for zyda2", .range = Bounds::between(1, 1024)});
+      {.shown_default = "13; 25 for zyda2, 5 for fineweb", .range = Bounds::between(1, 1024)});
     v("collide_empty", collide_empty, "put all documents shorter than a shingle into one cluster, as published");
     v("source_field", source_field,
       "field that is added to every kept row and names its source, where the sources have names; empty for none",
@@ -119,6 +130,8 @@ struct DedupSettings {
       {.value = "MIB", .flag = "--memory-mib", .old_flags = "--memory-mb", .range = Bounds::at_least(1)});
   }
   DedupConfig config() const;  // the preset's, with what is set; throws Error for a preset or mode that is none
+  // Where a threshold is set and the preset's bands are made for another one: what that costs. Else empty.
+  std::string advice() const;
 };
 
 template <class V>

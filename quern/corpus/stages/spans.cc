@@ -1,9 +1,9 @@
 #include "quern/corpus/stages/spans.h"
 
 #include "quern/base/error.h"
-#include "quern/corpus/dedup/candidates.h"
 #include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/bytes/hashing.h"
+#include "quern/corpus/dedup/candidates.h"
 #include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
 #include "quern/corpus/text/text_pieces.h"
@@ -47,10 +47,42 @@ struct CutBlock {
   std::vector<One> documents;
 };
 
-// The first pass: writes every window's hash to `records`; returns the number of words.
-uint64_t hash_windows(const Inputs& inputs, const ScanOptions& o, size_t window, SpillFile& records, RepeatReport& r,
-                      const ScanProgress& progress) {
-  uint64_t words = 0;
+// The windows of the corpus: their records, in slices within each of which numbers of words have 32 bits.
+class WindowRecords {
+ public:
+  WindowRecords(const std::filesystem::path& folder, uint64_t first_word)
+      : file_(folder), words_(first_word), slices_{{&file_, 0, 0, 0}} {
+    if (first_word >= kSliceWords) slices_[0].first = first_word;
+  }
+  void append(const WindowBlock& b) {
+    if (b.total >= kSliceWords) fail("a block of {} words: expected less than 2^32", b.total);
+    if (words_ + b.total > RecordNumber::kEnd) fail("more than 2^40 words: split the corpus");
+    RecordSlice* slice = &slices_.back();
+    if (words_ + b.total - slice->first > kSliceWords) {
+      slices_.push_back({&file_, slice->end, slice->end, words_});
+      slice = &slices_.back();
+    }
+    for (const auto& [at, hash] : b.found) {
+      const BandRecord record{hash, static_cast<uint32_t>(words_ - slice->first + at)};
+      file_.append(&record, sizeof record);
+    }
+    slice->end += b.found.size();
+    words_ += b.total;
+  }
+  void flush() { file_.flush(); }
+  uint64_t end_word() const { return words_; }
+  std::span<const RecordSlice> slices() const { return slices_; }
+
+ private:
+  static constexpr uint64_t kSliceWords = uint64_t{1} << 32;
+  SpillFile file_;
+  uint64_t words_;
+  std::vector<RecordSlice> slices_;
+};
+
+// The first pass: writes every window's hash to `records`.
+void hash_windows(const Inputs& inputs, const ScanOptions& o, size_t window, WindowRecords& records, RepeatReport& r,
+                  const ScanProgress& progress) {
   r.scan = scan_documents<WindowHasher, WindowBlock>(
       inputs, o, [] { return WindowHasher(); },
       [&](WindowHasher& h, const DocumentView& d, WindowBlock& b) {
@@ -58,30 +90,23 @@ uint64_t hash_windows(const Inputs& inputs, const ScanOptions& o, size_t window,
         b.total += h.words.size();
       },
       [&](WindowBlock&& b) {
-        if (words + b.total > UINT32_MAX) fail("more than 2^32 words: split the corpus");
-        for (const auto& [at, hash] : b.found) {
-          const BandRecord record{hash, static_cast<uint32_t>(words + at)};
-          records.append(&record, sizeof record);
-        }
+        records.append(b);
         r.pieces += b.found.size();
-        words += b.total;
       },
       {[&](uint64_t bytes, uint64_t total) {
         if (progress) progress(bytes, 2 * total);
       }});
   records.flush();
-  return words;
 }
 
 // A bit per word: set where it lies in a window that stood earlier.
-std::vector<bool> mark_repeats(const SpillFile& records, uint64_t words, const SpanConfig& c, RepeatReport& r) {
-  std::vector<bool> cut(words);
-  const RecordSlice all = RecordSlice::whole(records);
-  for_each_group({&all, 1}, c.memory, [&](std::span<const RecordNumber> same) {  // ascending: the first stays
+std::vector<bool> mark_repeats(const WindowRecords& records, const SpanConfig& c, RepeatReport& r) {
+  std::vector<bool> cut(records.end_word() - c.first_word);
+  for_each_group(records.slices(), c.memory, [&](std::span<const RecordNumber> same) {  // ascending: the first stays
     for (size_t i = 1; i < same.size(); ++i) {
       ++r.repeated;
       // From the end: what is marked already was marked by the window after this one, mostly.
-      for (auto k = static_cast<size_t>(c.window); k-- > 0;) cut[same[i] + k] = true;
+      for (auto k = static_cast<size_t>(c.window); k-- > 0;) cut[same[i] - c.first_word + k] = true;
     }
   });
   return cut;
@@ -170,9 +195,9 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
   refuse_finished(out);
   RunFolder run(out, "spans");
   RepeatReport r;
-  SpillFile records(run.folder());
-  const uint64_t words = hash_windows(inputs, o, static_cast<size_t>(c.window), records, r, progress);
-  const std::vector<bool> cut = mark_repeats(records, words, c, r);
+  WindowRecords records(run.folder(), c.first_word);
+  hash_windows(inputs, o, static_cast<size_t>(c.window), records, r, progress);
+  const std::vector<bool> cut = mark_repeats(records, c, r);
   SpanCutter cutter(out, c, cut, r);
   scan_documents<WindowHasher, CutBlock>(
       inputs, o, [] { return WindowHasher(); },

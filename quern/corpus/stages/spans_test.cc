@@ -66,13 +66,19 @@ TEST(Spans, AreThoseOfTheObviousWay) {
   write_file(root / "in.jsonl", lines);
   ASSERT_GT(repeated, 500u);
   const int before = thread_count();
-  for (int threads : {1, 3}) {
+  // Numbers of words begin at 0, pass 2^32 in a later block, and begin beyond.
+  constexpr uint64_t k32 = uint64_t{1} << 32;
+  const std::pair<int, uint64_t> runs[] = {{1, 0},          {3, 0},   {1, k32 - 3000},
+                                           {3, k32 - 3000}, {1, k32}, {3, 200 * k32 + 7}};
+  for (const auto& [threads, first_word] : runs) {
     set_thread_count(threads);
     fs::remove_all(root / "out");
     SpanConfig c;
-    c.window = kWindow;
+    c.window = kWindow, c.first_word = first_word;
+    ScanOptions o;
+    o.block_bytes = 8192;
     const RepeatReport r =
-        drop_repeated_spans(find_inputs(std::vector<std::string>{(root / "in.jsonl").string()}), {}, c, root / "out");
+        drop_repeated_spans(find_inputs(std::vector<std::string>{(root / "in.jsonl").string()}), o, c, root / "out");
     EXPECT_EQ(r.pieces, windows);
     EXPECT_EQ(r.repeated, repeated);
     auto in = open_bytes(root / "out/part-00000.jsonl.zst");
@@ -87,6 +93,20 @@ TEST(Spans, AreThoseOfTheObviousWay) {
     EXPECT_EQ(got, expected);
   }
   set_thread_count(before);
+  fs::remove_all(root);
+}
+
+TEST(Spans, OfTooManyWordsAreRefused) {
+  const fs::path root = fs::temp_directory_path() / fmt::format("quern-spans-many-{}", ::getpid());
+  fs::remove_all(root);
+  fs::create_directories(root);
+  write_file(root / "in.jsonl", "{\"text\":\"one two three four five six\"}\n");
+  const Inputs in = find_inputs(std::vector<std::string>{(root / "in.jsonl").string()});
+  SpanConfig c;
+  c.first_word = (uint64_t{1} << 40) - 6;
+  EXPECT_EQ(drop_repeated_spans(in, {}, c, root / "fits").kept, 1u);
+  ++c.first_word;
+  EXPECT_THROW(drop_repeated_spans(in, {}, c, root / "out"), Error);
   fs::remove_all(root);
 }
 

@@ -10,6 +10,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "quern/corpus/text/mojibake.h"
 #include "quern/text/html/entities.h"
 #include "quern/text/unicode/unicode.h"
 #include "quern/text/unicode/utf8.h"
@@ -97,8 +98,9 @@ bool removed_control(char32_t c) {
          c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFC);
 }
 
-// One character behind the entities: ligatures, width, quotes, line breaks.
+// One character behind the entities: C1 controls as Windows-1252 has them, ligatures, width, quotes, line breaks.
 void put(std::string& out, char32_t c) {
+  if (c >= 0x80 && c < 0xA0) c = text::windows1252(static_cast<unsigned char>(c));
   if (c < 0x80) {
     out += static_cast<char>(c);
     return;
@@ -111,7 +113,7 @@ void put(std::string& out, char32_t c) {
     out += '\'';
   } else if (c >= 0x201C && c <= 0x201F) {
     out += '"';
-  } else if (c == 0x85 || c == 0x2028 || c == 0x2029) {
+  } else if (c == 0x2028 || c == 0x2029) {
     out += '\n';
   } else if (c == 0x3000 || (c >= 0xFF01 && c <= 0xFFEF)) {
     std::string one;
@@ -157,12 +159,19 @@ bool has_controls(std::string_view ascii) {
   return any;
 }
 
-// s: a buffer.
-void fix_line(std::string_view line, bool entities, std::string& s, std::string& out) {
+struct LineBuffers {
+  std::string fixed, repaired;
+};
+
+// What fix_line does to single characters. False: the line has units of mojibake (mojibake.h), and nothing was done.
+bool fix_characters(std::string_view line, bool entities, bool units_stay, std::string& s, bool& controls) {
   s.clear();
-  bool controls = false;
+  controls = false;
+  bool units = false;
+  const uint8_t* endings = mojibake_endings();
   for (size_t i = 0; i < line.size();) {
     if (static_cast<unsigned char>(line[i]) < 0x80 && (line[i] != '&' || !entities)) {
+      units |= space_in_unit(line, i);
       std::string_view run = line.substr(i, text::ascii_run(line, i));
       if (entities) run = run.substr(0, run.find('&'));
       controls = controls || has_controls(run);
@@ -175,10 +184,21 @@ void fix_line(std::string_view line, bool entities, std::string& s, std::string&
     if (c == kUnknown) {
       const text::Utf8Char own = text::utf8_at(line, i);
       c = own.cp, n = own.len;
+      units |= units_ending(line, i, c, endings) != 0;
     }
     controls = controls || removed_control(c);
     if (c != kNothing) put(s, c);
     i += n;
+  }
+  return units_stay || !units;
+}
+
+void fix_line(std::string_view line, bool entities, LineBuffers& b, std::string& out) {
+  std::string& s = b.fixed;
+  bool controls = false;
+  if (!fix_characters(line, entities, false, s, controls)) {
+    if (repair_mojibake(line, b.repaired)) line = b.repaired;
+    fix_characters(line, entities, true, s, controls);
   }
   for (size_t at = 0; (at = s.find('\r', at)) != s.npos;)
     s.replace(at, at + 1 < s.size() && s[at + 1] == '\n' ? 2 : 1, "\n");
@@ -214,7 +234,7 @@ void fix_text(std::string_view text, std::string& out) {
   out.clear();
   out.reserve(text.size() + 16);
   const size_t tag = text.find('<');  // from its line on, & is no entity
-  std::string buffer;
+  LineBuffers buffer;
   size_t i = 0;
   for (size_t at = find_to_fix(text); at < text.size(); at = find_to_fix(text, i)) {
     const size_t before = text.substr(0, at).rfind('\n'), nl = text.find('\n', at);

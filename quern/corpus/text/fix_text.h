@@ -1,7 +1,6 @@
-// Fixes text in the way of ftfy, before normalization, line by line in its order: HTML entities (while no line so far
-// held '<'), ligatures, half- and full-width forms, curly quotes, line breaks, terminal escapes, control characters,
-// NFC. Not included: mojibake (re-decoding of wrongly decoded text) and its C1 controls. Named entities: HTML 4's
-// Latin-1 set and some forty more; numeric ones all.
+// Fixes text in the way of ftfy, before normalization, line by line: wrongly decoded text (mojibake.h), HTML entities
+// (while no line so far held '<'), C1 controls, ligatures, half- and full-width forms, curly quotes, line breaks, terminal
+// escapes, control characters, NFC. Named entities: HTML 4's Latin-1 set and some forty more; numeric ones all.
 #pragma once
 #include <string>
 #include <string_view>

@@ -219,6 +219,87 @@ void cut_contractions(Tokens& t, const std::vector<uint32_t>& wide) {
   t.begin = std::move(begin);
 }
 
+// Of the characters beyond ASCII that datatrove has for punctuation.
+bool datatrove_punctuation(char32_t c) {
+  static constexpr char32_t kSigns[] = {0xAB,   0xB4,   0xBB,   0x2013, 0x2014, 0x2019, 0x201C, 0x201D, 0x201E,
+                                        0x2026, 0x2236, 0x2501, 0x25BA, 0x3001, 0x3002, 0x3008, 0x3009, 0x300A,
+                                        0x300B, 0x300C, 0x300D, 0x3010, 0x3011, 0xFF01, 0xFF05, 0xFF08, 0xFF09,
+                                        0xFF0C, 0xFF0E, 0xFF1A, 0xFF1B, 0xFF1F, 0xFF5E};
+  return (c >= 0x7F && c < 0xA0) || std::binary_search(std::begin(kSigns), std::end(kSigns), c);
+}
+
+// Where the number that begins at s[i] ends: digits of any script, with at most one separator and digits behind it.
+size_t number_end(std::string_view s, size_t i) {
+  const uint8_t* cls = char_classes();
+  const auto digits = [&](size_t at) {
+    while (at < s.size()) {
+      const text::Utf8Char c = text::utf8_at(s, at);
+      if (!(cls[c.cp] & kDigitChar)) break;
+      at += c.len;
+    }
+    return at;
+  };
+  i = digits(i);
+  if (i == s.size()) return i;
+  static constexpr char32_t kSeparators[] = {'.', ',', 0x60C, 0x66B, 0x2396, 0x2397, 0x2398};
+  const text::Utf8Char c = text::utf8_at(s, i);
+  if (std::ranges::find(kSeparators, c.cp) == std::end(kSeparators)) return i;
+  const size_t end = digits(i + c.len);
+  return end == i + c.len ? i : end;
+}
+
+void without_marks(std::string& text) {
+  text::unicode_normalize(text, text::NormalForm::nfd);
+  size_t n = 0;
+  for (size_t i = 0; i < text.size();) {
+    const text::Utf8Char c = text::utf8_at(text, i);
+    if (c.cp < 0x80 || !text::unicode_is_nonspacing(c.cp))
+      for (size_t k = 0; k < c.len; ++k) text[n++] = text[i + k];
+    i += c.len;
+  }
+  text.resize(n);
+}
+
+void datatrove_words(std::string_view s, Tokens& t, std::string& plain) {
+  const uint8_t* cls = char_classes();
+  bool ascii = true;
+  plain.clear();
+  for (size_t i = 0; i < s.size();) {
+    const text::Utf8Char c = text::utf8_at(s, i);
+    if (cls[c.cp] & kDigitChar) {
+      plain += '0';
+      i = number_end(s, i);
+      continue;
+    }
+    if (c.cp < 0x80) {
+      const auto low = static_cast<char>(c.cp | 0x20);
+      plain += low >= 'a' && low <= 'z' ? low : ' ';
+    } else if ((cls[c.cp] & kSpaceChar) || datatrove_punctuation(c.cp)) {
+      plain += ' ';
+    } else {
+      ascii = false;
+      if (c.cp == 0x130)
+        plain += 'i';  // with a mark, which goes anyway
+      else
+        text::utf8_append(plain, lower_one(s, i, c));
+    }
+    i += c.len;
+  }
+  if (!ascii) without_marks(plain);
+  t.gap = 1;
+  t.text.clear(), t.begin.clear();
+  for (size_t i = 0; i < plain.size();) {
+    const size_t end = std::min(plain.find(' ', i), plain.size());
+    if (end > i) {
+      t.begin.push_back(static_cast<uint32_t>(t.text.size()));
+      t.text.append(plain, i, end - i) += ' ';
+    }
+    i = end + 1;
+  }
+  if (!t.begin.empty()) t.begin.push_back(static_cast<uint32_t>(t.text.size())), t.text.pop_back();
+  t.text.append(kPadding, '\0');
+}
+
 void code_points(std::string_view s, Tokens& t) {
   t.gap = 0;
   t.text.assign(s);
@@ -240,6 +321,9 @@ void normalize(TextNormalizer kind, std::string_view utf8, Tokens& out, std::str
   switch (kind) {
     case TextNormalizer::raw:
       code_points(utf8, out);
+      return;
+    case TextNormalizer::datatrove:
+      datatrove_words(utf8, out, scratch);
       return;
     case TextNormalizer::slimpajama:
       split_words(utf8, false, out);

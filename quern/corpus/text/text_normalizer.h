@@ -4,6 +4,9 @@
 //               « » “ ” ‘ ’ „ becomes a token and can·not gim·me gon·na got·ta lem·me wan·na are split: what NLTK's
 //               word tokenizer does to text without punctuation
 //   slimpajama  lower case, ASCII punctuation deleted, white space collapsed
+//   datatrove   lower case, numbers of any script 0 ("3.14" too), punctuation and control characters spaces, white space
+//               collapsed, canonically decomposed without nonspacing marks: datatrove's text before it is split, here
+//               at spaces
 //   raw         the text as it is; tokens are its code points
 // Cost: ASCII about 3 cycles per byte; other characters some 20 cycles each, text that needs fixing twice that.
 #pragma once
@@ -14,7 +17,7 @@
 
 namespace quern::corpus {
 
-enum class TextNormalizer { zyda1, slimpajama, raw };
+enum class TextNormalizer { zyda1, slimpajama, datatrove, raw };
 
 struct Tokens {
   std::string text;             // padded with 16 zero bytes behind the tokens

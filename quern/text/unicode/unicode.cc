@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "quern/base/error.h"
+#include "quern/text/unicode/assigned.h"
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::text {
@@ -117,6 +118,10 @@ void unicode_strip_accents(std::string& text) {
 bool unicode_is_space(char32_t c) {
   return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+bool unicode_is_assigned(char32_t cp) {
+  const auto c = category(cp);
+  return c != UTF8PROC_CATEGORY_CN && c != UTF8PROC_CATEGORY_CS;
 }
 bool unicode_is_digit(char32_t cp) { return category(cp) == UTF8PROC_CATEGORY_ND; }
 bool unicode_is_number(char32_t cp) {

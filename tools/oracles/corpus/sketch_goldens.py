@@ -4,8 +4,7 @@
 
 Needs datasketch, numpy, ftfy and nltk. Rows are datasketch 1.5.9's arithmetic in numpy (its releases from 2 on draw other
 constants). Murmur3 is written out here after its public description. The normaliser is
-the reference pipeline's (ftfy with NFC, lower case, punctuation deleted, white space collapsed, NLTK's word tokenizer),
-with ftfy's repair of wrongly decoded text off, as the document of the room says.
+the reference pipeline's (ftfy with NFC, lower case, punctuation deleted, white space collapsed, NLTK's word tokenizer).
 """
 
 import hashlib
@@ -33,7 +32,7 @@ WORDS.PUNCTUATION = [(r, to) for r, to in WORDS.PUNCTUATION if "u2012" not in r.
 
 def normalise(text, mend=True):
     if mend:
-        text = ftfy.fix_text(text, fix_encoding=False, fix_c1_controls=False, normalization="NFC")
+        text = ftfy.fix_text(text, normalization="NFC")
     return re.sub(r"\s+", " ", text.lower().translate(DELETE).strip())
 
 
@@ -94,6 +93,7 @@ TEXTS = [
     "e\u0301 o\u0308 n\u0303 \u1112\u1161\u11ab \u0915\u093c",
     "\u4e2d\u6587\u5b57\u7b26 \u0440\u0443\u0441\u0441\u043a\u0438\u0439 \u0422\u0415\u041a\u0421\u0422 \U0001f600 emoji \U0001d4d0",
     "snake_case kebab-case 3.14 a.b.c 100% C++ `code` ~tilde^ {x|y}",
+    "sch\u00c3\u00b6n don\u00e2\u20ac\u2122t caf\u00c3\u00a9 \u0093quoted\u0094 a\u0085b\nVoil\u00e0\u2026 \u00c9\u2026",
     "line one\r\nline two\rline three\n\n\nline four",
     " ".join(f"word{i % 7}" for i in range(60)),
 ]
