@@ -147,19 +147,35 @@ IndexedWriter::~IndexedWriter() {
   std::remove(bin_part_.c_str());
 }
 
-void IndexedWriter::add(std::span<const int32_t> document) {
+void append_tokens(std::span<const int32_t> document, TokenType type, const std::filesystem::path& prefix,
+                   std::vector<std::byte>& to) {
   if (document.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
     fail("a document of {} tokens: at most 2^31 - 1", document.size());
-  with_token_type(type_, [&](auto element) {
+  with_token_type(type, [&](auto element) {
     using T = decltype(element);
-    buffer_.resize(document.size() * sizeof(T));
+    const size_t from = to.size();
+    to.resize(from + document.size() * sizeof(T));
     for (size_t i = 0; i < document.size(); ++i) {
       const T v = static_cast<T>(document[i]);
       if (static_cast<int64_t>(v) != document[i])
-        fail("token {} does not fit the {}-byte ids of {}", document[i], sizeof(T), prefix_.string());
-      std::memcpy(buffer_.data() + i * sizeof(T), &v, sizeof(T));
+        fail("token {} does not fit the {}-byte ids of {}", document[i], sizeof(T), prefix.string());
+      std::memcpy(to.data() + from + i * sizeof(T), &v, sizeof(T));
     }
   });
+}
+
+std::string index_header(TokenType type, uint64_t documents) {
+  std::string header(kMagic, sizeof(kMagic));
+  append<uint64_t>(header, 1);
+  append<uint8_t>(header, static_cast<uint8_t>(type));
+  append<uint64_t>(header, documents);
+  append<uint64_t>(header, documents + 1);
+  return header;
+}
+
+void IndexedWriter::add(std::span<const int32_t> document) {
+  buffer_.clear();
+  append_tokens(document, type_, prefix_, buffer_);
   if (std::fwrite(buffer_.data(), 1, buffer_.size(), bin_) != buffer_.size())
     fail("cannot write {}: {}", bin_part_.string(), std::strerror(errno));
   lengths_.push_back(static_cast<int32_t>(document.size()));
@@ -167,11 +183,7 @@ void IndexedWriter::add(std::span<const int32_t> document) {
 }
 
 void IndexedWriter::finish() {
-  std::string index(kMagic, sizeof(kMagic));
-  append<uint64_t>(index, 1);
-  append<uint8_t>(index, static_cast<uint8_t>(type_));
-  append<uint64_t>(index, lengths_.size());
-  append<uint64_t>(index, lengths_.size() + 1);
+  std::string index = index_header(type_, lengths_.size());
   for (int32_t l : lengths_) append(index, l);
   int64_t offset = 0;
   for (int32_t l : lengths_) append(index, offset), offset += l * token_type_size(type_);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "quern/base/mmap.h"
@@ -61,6 +62,12 @@ class IndexedWriter {
   std::vector<std::byte> buffer_;
   int64_t tokens_ = 0;
 };
+
+// For whoever writes both files in pieces: a document's ids as PREFIX.bin has them, behind what lies in `to` (throws Error
+// when one does not fit the type), and what PREFIX.idx begins with.
+void append_tokens(std::span<const int32_t> document, TokenType type, const std::filesystem::path& prefix,
+                   std::vector<std::byte>& to);
+std::string index_header(TokenType type, uint64_t documents);
 
 // The smallest type that holds ids below `vocab`, of those every reader knows: u16 or i32.
 TokenType token_type_for(int64_t vocab);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
@@ -97,7 +98,7 @@ TEST_F(CliCorpusTasks, ThePlanGivesTheBytesOfTheBuild) {
   ASSERT_TRUE(expected.contains("tokens.bin"));
   Ran r = run("plan r.toml --out here --tasks 3");
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_NE(r.out.find("here.plan.json: 24 tasks in 10 stages, 3 files in 3 shards"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("here.plan.json: 40 tasks in 16 stages, 3 files in 3 shards"), std::string::npos) << r.out;
   r = run("run here.plan.json -j 2");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("exact duplicates and"), std::string::npos) << r.out;
@@ -208,6 +209,52 @@ TEST_F(CliCorpusTasks, StagesThatStandAloneArePlannedToo) {
   EXPECT_EQ(bytes("planned"), bytes("said"));
   EXPECT_NE(read_file(dir_ + "/bin/log").find("/planned: kept "), std::string::npos) << read_file(dir_ + "/bin/log");
   EXPECT_EQ(run("stats planned --json").out, run("stats said --json").out);
+}
+
+// mix and tokenize likewise: what was mixed and its tokens, killed anywhere.
+TEST_F(CliCorpusTasks, MixturesAndTokensArePlannedToo) {
+  const std::string kMix =
+      "mix x=a.jsonl y=b.jsonl y=c.jsonl --share x=2 --share y=1 --megabytes 9.5 --shard-mib 1 --seed 5";
+  const std::string kTokenize = "tokenize a.jsonl b.jsonl c.jsonl --tokenizer zaya-nano --rows";
+  std::mt19937 random(9);
+  int killed = 0;
+  for (const auto& [words, name, out, tasks] :
+       {std::tuple{kMix, std::string("mix"), std::string("mix"), 10}, {kTokenize, "tokens", "tokens/t", 7}}) {
+    ASSERT_EQ(run(fmt::format("{} --out whole-{}", words, out)).code, 0);
+    const auto expected = bytes("whole-" + name);
+    ASSERT_GE(expected.size(), 3u);
+    Ran r = run(fmt::format("{} --out {} --tasks 3", words, out));
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out, fmt::format("{}.plan.json: {} tasks in {} stages, 3 files in 3 shards\n", out, tasks,
+                                 name == "mix" ? 4 : 3));
+    const std::string file = fmt::format("{}/{}.plan.json", dir_, out);
+    const Json plan = Json::read(file);
+    for (const Json& t : plan.at("tasks").as_array()) {
+      const std::string task = fmt::format("corpus task {} {}", file, t.at("id").as_string());
+      for (int k = 0; k < 4; ++k)
+        killed += shell_killed_after(0.004 * std::pow(1.5, random() % 12), "quern " + task).code == 137;
+      r = shell("quern " + task);
+      ASSERT_EQ(r.code, 0) << r.err;
+    }
+    const auto left = [&] {
+      auto all = bytes(name);
+      all.erase("t.plan.json");
+      return all;
+    };
+    EXPECT_EQ(left(), expected) << name;
+    r = run(fmt::format("{} --out {} --tasks 2", words, out));
+    EXPECT_EQ(r.code, 1) << r.err;
+    ASSERT_EQ(run(fmt::format("{} --out {} --tasks 2 --overwrite", words, out)).code, 0);
+    for (int k = 0; k < 4; ++k)
+      shell_killed_after(0.02 * std::pow(1.5, random() % 8), fmt::format("quern corpus run {} -j 2", file));
+    const Ran again = run(fmt::format("run {} -j 2", file)), said = run(fmt::format("{} --out said-{}", words, out));
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_NE(again.out.find(said.out.substr(said.out.find(':') + 1)), std::string::npos) << again.out << said.out;
+    EXPECT_EQ(left(), expected) << name;
+    for (const auto& e : fs::recursive_directory_iterator(dir_ + "/" + name))
+      EXPECT_EQ(e.path().string().find("unfinished"), std::string::npos) << e.path();
+  }
+  EXPECT_GT(killed, 15) << killed;
 }
 
 // The script of a job starts a task again that was killed, and not one that was told to end.

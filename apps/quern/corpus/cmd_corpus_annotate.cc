@@ -33,7 +33,7 @@ int corpus_annotate(Words args) {
   a.note(fmt::format(
       "No row is dropped, and nothing in a row is changed. A row without an id gets one, and the name of its source\n"
       "where sources have names. A row that has a member of the same name keeps its own; --prefix avoids that.\n{}",
-      kStreamAndPlanNote));
+      stream_and_plan_note()));
   if (!a.parse(args)) return 0;
   flags.check("corpus annotate");
   refuse_with_stdout("corpus annotate", flags, {{"--tasks", plan.asked()}, {"--json", json}});

@@ -47,7 +47,7 @@ int corpus_decontaminate(Words args) {
       .settings(removed)
       .settings(plan)
       .json(json, Args::kCounts)
-      .note(kStreamAndPlanNote);
+      .note(stream_and_plan_note());
   if (!a.parse(args)) return 0;
   flags.check("corpus decontaminate");
   refuse_with_stdout(

@@ -49,7 +49,7 @@ int corpus_filter(Words args) {
       .settings(command.removed)
       .settings(command.plan)
       .json(command.json, Args::kCounts);
-  a.note(kStreamAndPlanNote);
+  a.note(stream_and_plan_note());
   if (!a.parse(args)) return 0;
   flags.check(command.verb);
   if (flags.source().filter.empty()) flags.source().filter = flags.source().language.empty() ? "zyda" : "none";
@@ -67,7 +67,7 @@ int corpus_extract(Words args) {
   flags.declare_checkpoints(a);
   flags.declare_stream(a);
   a.settings(flags.recipe.dedup, {{"source_field"}}).settings(command.plan).json(command.json, Args::kCounts);
-  a.note(kStreamAndPlanNote);
+  a.note(stream_and_plan_note());
   if (!a.parse(args)) return 0;
   flags.check(command.verb);
   return command.run();

@@ -27,6 +27,28 @@ std::string plan_file(const PlanFlags& plan, const std::string& out) {
   return !plan.file.empty() ? plan.file : (std::filesystem::path(out) / "").parent_path().string() + ".plan.json";
 }
 
+std::string stream_and_plan_note() {
+  return fmt::format(
+      "With --out -, rows go to standard output as JSON lines, and what is said to standard error.\n{}", kPlanNote);
+}
+
+void refuse_pipe(const std::string& verb, const Inputs& in) {
+  for (const InputFile& f : in.files)
+    if (f.pipe)
+      throw UsageError(
+          fmt::format("quern {}: --tasks: {} is read by this process alone, and tasks are others: write it to a file "
+                      "first",
+                      verb, f.path.string()));
+}
+
+int save_plan(const TaskPlan& plan, const Inputs& in, const std::string& file) {
+  plan.save(file);
+  // What folders hold beside inputs; nothing is lost before anything is read.
+  static_cast<void>(warn_about({}, {}, in));
+  report_plan(plan, file);
+  return 0;
+}
+
 std::string labeled_in_words(const RowStage& stage, const FilterReport& r) {
   if (!stage.annotate || stage.annotate->labels.empty()) return "";
   if (r.labeled == 0)
@@ -71,31 +93,19 @@ int run_here(const RowCommand& c, ReportForm form) {
   return status;
 }
 
-void refuse_pipe(const RowCommand& c, const Inputs& in) {
-  for (const InputFile& f : in.files)
-    if (f.pipe)
-      throw UsageError(
-          fmt::format("quern corpus {}: --tasks: {} is read by this process alone, and tasks are others: write it to "
-                      "a file first",
-                      c.stage.verb, f.path.string()));
-}
-
 int write_plan(const RowCommand& c, const PlanFlags& asked) {
   const std::string file = plan_file(asked, c.flags.out);
   const TaskPlan plan =
       plan_rows({.recipe = c.flags.recipe, .stage = c.stage, .inputs = c.inputs, .run = c.loaded.run},
                 {.out = c.flags.out, .tasks = static_cast<uint64_t>(*asked.tasks), .file = file, .tool = {}});
-  plan.save(file);
-  // What folders hold beside inputs; nothing is lost before anything is read.
-  static_cast<void>(warn_about({}, {}, c.inputs));
-  report_plan(plan, file);
-  return 0;
+  return save_plan(plan, c.inputs, file);
 }
 
 }  // namespace
 
 int run_or_plan(const RowCommand& c, const PlanFlags& plan, ReportForm form) {
-  if (plan.asked()) refuse_pipe(c, c.inputs), refuse_pipe(c, c.loaded.benchmarks.inputs);
+  const std::string verb = "corpus " + c.stage.verb;
+  if (plan.asked()) refuse_pipe(verb, c.inputs), refuse_pipe(verb, c.loaded.benchmarks.inputs);
   c.flags.clear_output(c.inputs);
   return plan.asked() ? write_plan(c, plan) : run_here(c, form);
 }

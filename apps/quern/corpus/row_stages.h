@@ -5,6 +5,7 @@
 
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/corpus/stages/row_stage.h"
+#include "quern/corpus/tasks/task_plan.h"
 
 namespace quern::cli {
 
@@ -15,18 +16,22 @@ struct PlanFlags {
   template <class V>
   void visit(V& v) {
     v("tasks", tasks, "number of tasks per stage, about as many as processes that will run");
-    v("plan", file, "where to write the plan", {.value = "FILE", .shown_default = "DIR.plan.json"});
+    v("plan", file, "where to write the plan", {.value = "FILE", .shown_default = "OUT.plan.json"});
   }
   void check(const std::string& verb, ReportForm form) const;  // throws UsageError
 };
-constexpr const char* kStreamAndPlanNote =
-    "With --out -, rows go to standard output as JSON lines, and what is said to standard error.\n"
+constexpr const char* kPlanNote =
     "With --tasks, nothing is read yet: a plan is written for quern corpus run, which runs it here or with Slurm, "
     "with the\n"
     "bytes of one process. Inputs and the output folder must be on a file system that all machines have.";
+std::string stream_and_plan_note();  // of stages that write to standard output too
 
 // --plan, or OUT.plan.json.
 std::string plan_file(const PlanFlags& plan, const std::string& out);
+// Throws UsageError when one can be read by this process alone. verb: "corpus mix".
+void refuse_pipe(const std::string& verb, const corpus::Inputs& in);
+// Writes the plan and says so; returns the exit status.
+[[nodiscard]] int save_plan(const corpus::TaskPlan& plan, const corpus::Inputs& in, const std::string& file);
 
 // The stage as the command line has it, loaded.
 struct RowCommand {

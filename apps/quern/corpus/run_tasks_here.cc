@@ -12,6 +12,7 @@
 #include "apps/quern/corpus/task_runners.h"
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
+#include "quern/corpus/tasks/later_plan.h"
 #include "quern/corpus/tasks/task_run.h"
 #include "quern/train/supervise/child_process.h"
 
@@ -28,6 +29,7 @@ struct RunningTask {
   std::unique_ptr<train::ChildProcess> process;
 };
 
+// Its task runs in this process: it says what was removed and what could not be read.
 bool reports(const PlannedTask& t) { return t.stage == "finish" || t.stage == "later"; }
 
 class LocalTasks {
@@ -35,24 +37,23 @@ class LocalTasks {
   LocalTasks(const TaskPlan& plan, const std::filesystem::path& file, int64_t jobs)
       : plan_(plan), file_(std::filesystem::absolute(file)), jobs_(static_cast<size_t>(jobs)) {
     for (const PlannedStage& s : plan.stages) left_[s.name] = s.tasks;
+    PlanProgress progress(plan);
     for (const PlannedTask& t : plan.tasks)
-      if (reports(t))
-        continue;
-      else if (++tasks_; task_done(plan, t))
+      if (!reports(t) && progress.done(t))  // the others tidy up what they were killed over
         --left_[t.stage], ++done_;
       else
         waiting_.emplace_back(&t, 0);
   }
 
-  // False: one failed; those that had begun are over.
-  bool run() {
+  // The exit status; 1 when one failed: those that had begun are over.
+  int run() {
     while (!waiting_.empty() || !running_.empty()) {
       start_ready();
       if (running_.empty()) break;
       collect();
-      progress_("{} of {} tasks done", done_, tasks_);
+      progress_("{} of {} tasks done", done_, plan_.tasks.size());
     }
-    return !failed_;
+    return failed_ ? 1 : status_;
   }
 
  private:
@@ -63,8 +64,13 @@ class LocalTasks {
     for (auto at = waiting_.begin(); at != waiting_.end() && running_.size() < jobs_ && !failed_;) {
       const auto [task, starts] = *at;
       if (!ready(*task)) break;  // stages follow each other
-      running_.push_back({task, starts + 1, start(task->id)});
       at = waiting_.erase(at);
+      if (reports(*task)) {
+        status_ = std::max(status_, run_planned_task(plan_, task->id, ReportForm::text));
+        --left_[task->stage], ++done_;
+        continue;
+      }
+      running_.push_back({task, starts + 1, start(task->id)});
     }
   }
   // A copy of this process has the program and the plan already. Where there is another thread, which is none of
@@ -112,7 +118,8 @@ class LocalTasks {
   std::map<std::string, uint64_t> left_;  // tasks of a stage that are not done
   std::list<std::pair<const PlannedTask*, int>> waiting_;
   std::list<RunningTask> running_;
-  uint64_t tasks_ = 0, done_ = 0;
+  uint64_t done_ = 0;
+  int status_ = 0;
   bool failed_ = false;
   Progress progress_;
 };
@@ -120,11 +127,7 @@ class LocalTasks {
 }  // namespace
 
 int run_tasks_here(const TaskPlan& plan, const std::filesystem::path& file, int64_t jobs) {
-  if (!LocalTasks(plan, file, jobs).run()) return 1;
-  int status = 0;
-  for (const PlannedTask& t : plan.tasks)
-    if (reports(t)) status = std::max(status, run_planned_task(plan, t.id, ReportForm::text));  // here: they report
-  return status;
+  return LocalTasks(plan, file, jobs).run();
 }
 
 }  // namespace quern::cli

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "apps/quern/corpus/corpus_flags.h"
+#include "quern/corpus/stages/mix.h"
+#include "quern/corpus/stages/token_shards.h"
 #include "quern/corpus/tasks/task_plan.h"
 
 namespace quern::cli {
@@ -23,5 +25,11 @@ void report_plan(const corpus::TaskPlan& plan, const std::string& file);
 // further words for sbatch.
 [[nodiscard]] int submit_to_slurm(const corpus::TaskPlan& plan, const std::filesystem::path& file,
                                   const std::vector<std::string>& extra);
+
+// What came of a mixture and of tokens, as text on stdout unless that has JSON, and warnings; the exit status.
+[[nodiscard]] int report_mix(const corpus::MixReport& r, const corpus::Inputs& in, const std::string& out,
+                             ReportForm form);
+[[nodiscard]] int report_tokens(const corpus::TokenShardReport& r, const corpus::Inputs& in, const std::string& out,
+                                ReportForm form);
 
 }  // namespace quern::cli

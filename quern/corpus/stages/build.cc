@@ -64,39 +64,6 @@ Json with_settings(Json report, const char* key, const Json& settings) {
   return report;
 }
 
-MixReport mix(const CorpusRecipe& recipe, const Inputs& in, const ScanOptions& scan, const fs::path& to,
-              const ScanProgress& progress) {
-  const MixSettings& m = *recipe.mix;
-  MixConfig c = m.config();
-  for (const SourceSettings& s : recipe.source) c.shares.emplace_back(s.name, s.share.value());
-  c.line = MixedLine::named;
-  c.to = WriteSettings{.level = recipe.write.level, .shard_mb = m.shard_mb}.output(to);
-  return mix_corpus(in, scan, c, progress, [&](const MixReport& report) {
-    write_manifest(to, with_settings(report.json(), "mix", write_value(m)));
-  });
-}
-
-// `mixed`: documents of all sources, each with the name of its own; otherwise every file is of one.
-TokenShardReport tokenize(const TokenizeSettings& t, const Inputs& in, bool mixed, const ScanOptions& scan,
-                          const fs::path& prefix, const ScanProgress& progress) {
-  const TokenRun run{.scan = scan,
-                     .end_token = t.end_token,
-                     .tokenizer = fmt::format("{:016x}", file_hash(fs::path(t.tokenizer) / "tokenizer.json")),
-                     .prefix = prefix,
-                     .own_sources = mixed,
-                     .rows = t.rows};
-  return write_token_shards(in, text::Tokenizer::load(t.tokenizer), run, progress,
-                            [&](const TokenShardReport& report) {
-                              const fs::path file = prefix.string() + ".json";
-                              const Json j = with_settings(report.json(), "tokenize", write_value(t));
-                              write_file(file, with_files(j, unfinished_of(file)).dump(2) + "\n");
-                            });
-}
-
-}  // namespace
-
-namespace {
-
 // The one page of the whole run gets what came behind deduplication.
 void add_to_report(const CorpusRecipe& recipe, const fs::path& out) {
   const fs::path file = out / "report.html";
@@ -107,7 +74,54 @@ void add_to_report(const CorpusRecipe& recipe, const fs::path& out) {
   write_file(file, with_later_stages(read_file(file), mixed ? &*mixed : nullptr, tokens ? &*tokens : nullptr));
 }
 
+std::vector<FieldMap> kept_fields(const BuildFolder& b) {
+  std::vector<FieldMap> fields(b.recipe.source.size());
+  for (size_t s = 0; s < fields.size(); ++s) fields[s].text = kept_field(b.recipe.source[s], b.raw);
+  return fields;
+}
+
 }  // namespace
+
+MixJob mix_job(const BuildFolder& b) {
+  const MixSettings& m = *b.recipe.mix;
+  MixJob job{kept_documents(b.recipe, b.state.kept, b.out), scan_of(kept_fields(b)), m.config()};
+  for (const SourceSettings& s : b.recipe.source) job.config.shares.emplace_back(s.name, s.share.value());
+  job.config.line = MixedLine::named;
+  job.config.to = WriteSettings{.level = b.recipe.write.level, .shard_mb = m.shard_mb}.output(b.out / "mixed");
+  return job;
+}
+
+// Mixed documents are of all sources, each with the name of its own; otherwise every file is of one.
+TokenJob token_job(const BuildFolder& b) {
+  const TokenizeSettings& t = *b.recipe.tokenize;
+  const bool mixed = b.recipe.mix.has_value();
+  return {.inputs = mixed ? parts_of(b.out / "mixed") : kept_documents(b.recipe, b.state.kept, b.out),
+          .run = {.scan = scan_of(mixed ? std::vector<FieldMap>{FieldMap()} : kept_fields(b)),
+                  .end_token = t.end_token,
+                  .tokenizer = fmt::format("{:016x}", file_hash(fs::path(t.tokenizer) / "tokenizer.json")),
+                  .prefix = b.out / "tokens",
+                  .own_sources = mixed,
+                  .rows = t.rows},
+          .tokenizer = t.tokenizer};
+}
+
+Json mix_json(const CorpusRecipe& recipe, const MixReport& report) {
+  MixSettings m = *recipe.mix;
+  return with_settings(report.json(), "mix", write_value(m));
+}
+
+Json tokens_json(const CorpusRecipe& recipe, const TokenShardReport& report) {
+  TokenizeSettings t = *recipe.tokenize;
+  return with_settings(report.json(), "tokenize", write_value(t));
+}
+
+void end_build(const CorpusRecipe& recipe, const fs::path& out) {
+  if (recipe.mix) remove_work(out / "mixed" / RunFolder::kName);  // of a process killed behind its manifest
+  if (recipe.tokenize) remove_work(out / "tokens.unfinished");
+  add_to_report(recipe, out);
+  remove_work(out / RunFolder::kName);  // with the build that this one takes the place of
+  fs::remove(out / kState);
+}
 
 bool has_later_stages(const CorpusRecipe& recipe) { return recipe.mix || recipe.tokenize; }
 
@@ -116,12 +130,15 @@ std::optional<BuildState> plan_build(const CorpusRecipe& recipe, const DedupConf
   for (const SourceSettings& s : recipe.source) kept_field(s, inputs);
   if (recipe.tokenize && !fs::exists(fs::path(recipe.tokenize->tokenizer) / "tokenizer.json"))
     fail("[tokenize]: tokenizer '{}': expected a folder with tokenizer.json", recipe.tokenize->tokenizer);
-  return BuildState{run_identity(inputs, "build 2 " + write_value(recipe).dump() + dedup.json().dump() + dedup.models_text()), {}};
+  return BuildState{
+      run_identity(inputs, "build 2 " + write_value(recipe).dump() + dedup.json().dump() + dedup.models_text()),
+      {},
+      {}};
 }
 
 std::optional<BuildState> saved_build(const fs::path& out, const std::string& identity) {
   BuildState s;
-  if (fs::exists(out / kState)) read_state(Json::read(out / kState), s);
+  if (fs::exists(out / kState)) read_field(Json::read(out / kState), s, kState, FieldPresence::optional);
   const bool done = fs::exists(out / "manifest.json");
   if (done && s.identity == identity) return s;
   for (const char* other : {"mixed", "tokens.json"})
@@ -140,26 +157,24 @@ BuildReport run_later_stages(const CorpusRecipe& recipe, const BuildState& state
     };
   };
   BuildReport r;
-  Inputs in = kept_documents(recipe, state.kept, out);
-  std::vector<FieldMap> fields(recipe.source.size());
   const Inputs raw = recipe.inputs(out);
-  for (size_t s = 0; s < fields.size(); ++s) fields[s].text = kept_field(recipe.source[s], raw);
-  if (recipe.mix) {
-    const fs::path mixed = out / "mixed";
-    if (!fs::exists(mixed / "manifest.json")) r.mix = mix(recipe, in, scan_of(fields), mixed, progress_of("mix"));
-    remove_work(mixed / RunFolder::kName);  // of a process killed behind its manifest
-    in = parts_of(mixed), fields = {FieldMap()};
+  const BuildFolder build{recipe, state, raw, out};
+  if (recipe.mix && !fs::exists(out / "mixed/manifest.json")) {
+    const MixJob job = mix_job(build);
+    r.mix = mix_corpus(job.inputs, job.scan, job.config, progress_of("mix"), [&](const MixReport& report) {
+      write_manifest(job.config.to.folder, mix_json(recipe, report));
+    });
   }
-  if (recipe.tokenize) {
-    const fs::path prefix = out / "tokens";
-    if (!fs::exists(prefix.string() + ".json"))
-      r.tokens =
-          tokenize(*recipe.tokenize, in, recipe.mix.has_value(), scan_of(fields), prefix, progress_of("tokenize"));
-    remove_work(prefix.string() + ".unfinished");
+  if (recipe.tokenize && !fs::exists(out / "tokens.json")) {
+    const TokenJob job = token_job(build);
+    r.tokens = write_token_shards(job.inputs, text::Tokenizer::load(job.tokenizer), job.run, progress_of("tokenize"),
+                                  [&](const TokenShardReport& report) {
+                                    const fs::path file = out / "tokens.json";
+                                    const Json j = with_files(tokens_json(recipe, report), unfinished_of(file));
+                                    write_file(file, j.dump(2) + "\n");
+                                  });
   }
-  add_to_report(recipe, out);
-  remove_work(out / RunFolder::kName);  // with the build that this one takes the place of
-  fs::remove(out / kState);
+  end_build(recipe, out);
   return r;
 }
 

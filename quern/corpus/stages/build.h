@@ -18,9 +18,10 @@ namespace quern::corpus {
 struct BuildState {
   std::string identity;        // of the recipe and the inputs as they lie there
   std::vector<uint64_t> kept;  // documents, by source
+  std::vector<uint64_t> rows;  // by part, where tasks wrote them; else empty
   template <class V>
   void visit(V& v) {
-    v("identity", identity), v("kept", kept);
+    v("identity", identity), v("kept", kept), v("rows", rows);
   }
 };
 
@@ -37,6 +38,31 @@ std::optional<BuildState> plan_build(const CorpusRecipe& recipe, const DedupConf
 // the output of later stages lies there without it.
 std::optional<BuildState> saved_build(const std::filesystem::path& out, const std::string& identity);
 void save_build(const std::filesystem::path& out, const BuildState& state);
+// A later stage as one process runs it, and as tasks divide it (corpus/tasks). raw: the inputs of the build.
+struct BuildFolder {
+  const CorpusRecipe& recipe;
+  const BuildState& state;
+  const Inputs& raw;
+  std::filesystem::path out;
+};
+struct MixJob {
+  Inputs inputs;
+  ScanOptions scan;
+  MixConfig config;
+};
+struct TokenJob {
+  Inputs inputs;
+  TokenRun run;
+  std::filesystem::path tokenizer;
+};
+MixJob mix_job(const BuildFolder& build);
+TokenJob token_job(const BuildFolder& build);
+// Their manifests, but for the names of files.
+Json mix_json(const CorpusRecipe& recipe, const MixReport& report);
+Json tokens_json(const CorpusRecipe& recipe, const TokenShardReport& report);
+// The report gets what they came to, and the build is done.
+void end_build(const CorpusRecipe& recipe, const std::filesystem::path& out);
+
 BuildReport run_later_stages(const CorpusRecipe& recipe, const BuildState& state, const std::filesystem::path& out,
                              const BuildProgress& progress = {});
 

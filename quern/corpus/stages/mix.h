@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/stage_run.h"
 
 namespace quern::corpus {
@@ -41,11 +42,40 @@ struct MixReport {
   uint64_t documents = 0, text_bytes = 0, bytes_out = 0;
   std::vector<std::string> files;
   ResumeInfo went_on;
+  void add_up();  // documents and text_bytes, from the sources
   Json json() const;
 };
 
 // finish(report): the last thing before the run is forgotten.
 MixReport mix_corpus(const Inputs& inputs, const ScanOptions& o, const MixConfig& c,
                      const ScanProgress& progress = {}, const std::function<void(const MixReport&)>& finish = {});
+
+// The manifest of a mixture that stands alone, but for the names of files.
+Json mix_stage_json(int64_t seed, const Inputs& inputs, const MixReport& report);
+
+// The steps of it, for whoever divides the inputs (corpus/tasks).
+std::string mix_text(const Inputs& inputs, const ScanOptions& o, const MixConfig& c);  // all that decides the output
+std::vector<MixedSource> sources_by_share(const Inputs& inputs, const MixConfig& c);   // throws Error for shares
+// The first reading: how much each source has, added to `sources`.
+ScanReport count_sources(const Inputs& inputs, const ScanOptions& o, std::vector<MixedSource>& sources,
+                         const ScanCallbacks& callbacks);
+// How often each source is read; returns the number of output files that makes.
+size_t plan_mixture(const MixConfig& c, std::vector<MixedSource>& sources);
+
+struct MixedCopy {  // one line on its way out; in a temporary file its bytes follow it
+  uint64_t key = 0, id = 0, epoch = 0, bytes = 0;
+  bool operator<(const MixedCopy& o) const {
+    return key != o.key ? key < o.key : id != o.id ? id < o.id : epoch < o.epoch;
+  }
+};
+// The second reading: every copy that is to come out goes to the end of its file in `lines`, and is counted.
+struct MixPicking {
+  const MixConfig& config;
+  std::vector<MixedSource>& sources;
+  std::vector<SpillFile>& lines;
+};
+void pick_documents(const Inputs& inputs, const ScanOptions& o, const MixPicking& to, const ScanCallbacks& callbacks);
+// The lines of one output file, in their order, from wherever they were picked.
+std::string shuffled_lines(const std::vector<SpillFile>& from);
 
 }  // namespace quern::corpus

@@ -1,6 +1,9 @@
 #include "quern/corpus/stages/token_shards.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "quern/base/error.h"
 #include "quern/corpus/bytes/byte_stream.h"
@@ -25,30 +28,32 @@ Json TokenShardReport::json() const {
   return j;
 }
 
+Json token_stage_json(const std::string& tokenizer, const Inputs& inputs, const TokenShardReport& report) {
+  Json j = report.json();
+  j.set("tokenizer", tokenizer), j.set("inputs", inputs_json(inputs, report.scan.read));
+  return j;
+}
+
 namespace {
 
 constexpr size_t kCopied = 4096;  // lengths read at a time
-constexpr size_t kMaxSources = 1000, kLongestName = 256;
+constexpr size_t kCountedSources = 1000, kLongestName = 256;
 constexpr const char* kOthers = "others";
 
-struct Encoded {
-  std::vector<int32_t> ids;
-  std::vector<uint32_t> lengths;
-  std::string rows;
-  std::vector<TokenSource> sources;
-  uint64_t empty = 0;
-};
+void add(const TokenSource& one, TokenSource& to) {
+  to.documents += one.documents, to.bytes += one.bytes, to.tokens += one.tokens;
+}
 
-void add_source_counts(const TokenSource& one, std::vector<TokenSource>& to) {
+void add_source_count(const TokenSource& one, std::vector<TokenSource>& to) {
   const auto place = [&](const std::string& name) {
     return std::ranges::lower_bound(to, name, {}, &TokenSource::name);
   };
   std::string name = one.name.size() <= kLongestName ? one.name : kOthers;
   auto at = place(name);
   const bool found = at != to.end() && at->name == name;
-  if (!found && to.size() >= kMaxSources) name = kOthers, at = place(name);
+  if (!found && to.size() >= kCountedSources) name = kOthers, at = place(name);
   if (at == to.end() || at->name != name) at = to.insert(at, {.name = name});
-  at->documents += one.documents, at->bytes += one.bytes, at->tokens += one.tokens;
+  add(one, *at);
 }
 
 // What is known of a document but its text, with its tokens.
@@ -60,13 +65,14 @@ void append_token_row(const DocumentView& d, const Inputs& in, size_t tokens, st
   add_member("tokens", std::to_string(tokens), from, rows);
 }
 
-void write_rows(const SpillFile& rows, const std::filesystem::path& file) {
+// The frames of all blocks, behind one another.
+void write_rows(const SpillFile& frames, const std::filesystem::path& file) {
   ZstdWriter out(file, StageOutput().level);
   std::string piece(size_t{1} << 20, ' ');
-  for (uint64_t at = 0; at < rows.size(); at += piece.size()) {
-    piece.resize(std::min<uint64_t>(piece.size(), rows.size() - at));
-    rows.read(at, piece.data(), piece.size());
-    out.write(piece);
+  for (uint64_t at = 0; at < frames.size(); at += piece.size()) {
+    piece.resize(std::min<uint64_t>(piece.size(), frames.size() - at));
+    frames.read(at, piece.data(), piece.size());
+    out.write_frame(piece, 0);
   }
   out.close();
 }
@@ -88,34 +94,54 @@ void write_indexed(const SpillFile& ids, const SpillFile& lengths, data::Indexed
   }
 }
 
+struct Nothing {};
+struct Encoded : TokenBlock {
+  void pack(const Nothing&) {
+    if (rows.empty()) return;
+    const std::string lines = std::move(rows);
+    zstd_frame(lines, StageOutput().level, rows);
+  }
+};
+
 }  // namespace
 
-TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer& tokenizer, const TokenRun& run,
-                                    const ScanProgress& progress,
-                                    const std::function<void(const TokenShardReport&)>& finish) {
-  struct Nothing {};
+void add_source_counts(const std::vector<TokenSource>& one, std::vector<TokenSource>& to) {
+  for (const TokenSource& s : one) add_source_count(s, to);
+}
+
+// Whether a name finds room depends on the names that first came before it alone, and those the list keeps in that order.
+bool count_in_order(const std::vector<TokenSource>& block, std::vector<TokenSource>& list) {
+  list.reserve(list.size() + block.size());  // names stay where they lie
+  std::unordered_map<std::string_view, size_t> known;
+  for (size_t i = 0; i < list.size(); ++i) known.emplace(list[i].name, i);
+  const auto is_new = [&](const TokenSource& s) { return !known.contains(s.name); };
+  if (list.size() + static_cast<size_t>(std::ranges::count_if(block, is_new)) > kCountedSources && !list.empty())
+    return false;
+  for (const TokenSource& s : block) {
+    const auto at = known.find(s.name);
+    if (at == known.end())
+      list.push_back(s);
+    else
+      add(s, list[at->second]);
+  }
+  return true;
+}
+
+std::vector<std::string> TokenRun::files() const {
+  const std::string name = prefix.filename().string();
+  std::vector<std::string> all = {name + ".idx", name + ".json", name + ".bin"};
+  if (rows) all.push_back(name + ".rows.jsonl.zst");
+  return all;
+}
+
+std::string TokenRun::what() const {
+  return fmt::format("tokenize 4 {} {} {} {} {}", scan.text(), end_token, tokenizer, rows, own_sources);
+}
+
+ScanReport scan_tokens(const Inputs& inputs, const text::Tokenizer& tokenizer, const TokenRun& run,
+                       const std::function<void(TokenBlock&&)>& put, const ScanCallbacks& callbacks) {
   if (run.end_token && tokenizer.eos_id() < 0) fail("the tokenizer has no end token: expected eos_token");
-  const std::filesystem::path folder = run.prefix.has_parent_path() ? run.prefix.parent_path() : ".";
-  std::filesystem::create_directories(folder);
-  const std::string name = run.prefix.filename().string();
-  std::vector<std::string> files = {name + ".idx", name + ".json", name + ".bin"};
-  if (run.rows) files.push_back(name + ".rows.jsonl.zst");
-  refuse_finished_files(folder / (name + ".json"), files);
-  StageRun stage(folder, inputs,
-                 fmt::format("tokenize 3 {} {} {} {} {}", run.scan.text(), run.end_token, run.tokenizer, run.rows,
-                             run.own_sources),
-                 run.checkpoint_bytes, {.folder = name + ".unfinished", .whole_files = files, .whole_folder = false});
-  TokenShardReport r;
-  r.went_on = stage.went_on();
-  uint64_t id_bytes = 0, length_bytes = 0, row_bytes = 0;
-  if (const Json* from = stage.state())
-    read_state(from->at("ids"), id_bytes), read_state(from->at("lengths"), length_bytes),
-        read_state(from->at("rows"), row_bytes), read_state(from->at("empty"), r.empty),
-        read_state(from->at("sources"), r.sources);
-  SpillFile ids = SpillFile::named(stage.file("ids"), id_bytes);
-  SpillFile lengths = SpillFile::named(stage.file("lengths"), length_bytes);
-  SpillFile rows = SpillFile::named(stage.file("rows"), row_bytes);
-  r.scan = scan_documents<Nothing, Encoded>(
+  return scan_documents<Nothing, Encoded>(
       inputs, run.scan, [] { return Nothing(); },
       [&](Nothing&, const DocumentView& d, Encoded& out) {
         if (d.text.empty()) {
@@ -132,22 +158,47 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
         out.lengths.push_back(static_cast<uint32_t>(n));
         std::string source = inputs.sources[d.source];
         if (run.own_sources) source = own_source(d).value_or(std::move(source));
-        add_source_counts({std::move(source), 1, d.text.size(), n}, out.sources);
+        add_source_count({std::move(source), 1, d.text.size(), n}, out.sources);
         if (run.rows) append_token_row(d, inputs, n, out.rows);
       },
-      [&](Encoded&& e) {
-        ids.append(e.ids.data(), e.ids.size() * sizeof(int32_t));
-        lengths.append(e.lengths.data(), e.lengths.size() * sizeof(uint32_t));
-        rows.append(e.rows.data(), e.rows.size());
-        for (const TokenSource& s : e.sources) add_source_counts(s, r.sources);
-        r.empty += e.empty;
-      },
-      {progress, stage.notes("tokenize", [&](Json& state) {
-         ids.flush(), lengths.flush(), rows.flush();
-         state.set("rows", write_value(rows.size()));
-         state.set("ids", write_value(ids.size())), state.set("lengths", write_value(lengths.size()));
-         state.set("empty", write_value(r.empty)), state.set("sources", write_value(r.sources));
-       })});
+      [&](Encoded&& e) { put(std::move(e)); }, callbacks);
+}
+
+TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer& tokenizer, const TokenRun& run,
+                                    const ScanProgress& progress,
+                                    const std::function<void(const TokenShardReport&)>& finish) {
+  const std::filesystem::path folder = run.prefix.has_parent_path() ? run.prefix.parent_path() : ".";
+  std::filesystem::create_directories(folder);
+  const std::string name = run.prefix.filename().string();
+  const std::vector<std::string> files = run.files();
+  refuse_finished_files(folder / (name + ".json"), files);
+  StageRun stage(folder, inputs, run.what(), run.checkpoint_bytes,
+                 {.folder = name + ".unfinished", .whole_files = files, .whole_folder = false});
+  TokenShardReport r;
+  r.went_on = stage.went_on();
+  uint64_t id_bytes = 0, length_bytes = 0, row_bytes = 0;
+  if (const Json* from = stage.state())
+    read_state(from->at("ids"), id_bytes), read_state(from->at("lengths"), length_bytes),
+        read_state(from->at("rows"), row_bytes), read_state(from->at("empty"), r.empty),
+        read_state(from->at("sources"), r.sources);
+  SpillFile ids = SpillFile::named(stage.file("ids"), id_bytes);
+  SpillFile lengths = SpillFile::named(stage.file("lengths"), length_bytes);
+  SpillFile rows = SpillFile::named(stage.file("rows"), row_bytes);
+  r.scan = scan_tokens(inputs, tokenizer, run,
+                       [&](TokenBlock&& e) {
+                         ids.append(e.ids.data(), e.ids.size() * sizeof(int32_t));
+                         lengths.append(e.lengths.data(), e.lengths.size() * sizeof(uint32_t));
+                         rows.append(e.rows.data(), e.rows.size());
+                         add_source_counts(e.sources, r.sources);
+                         r.empty += e.empty;
+                       },
+                       {progress, stage.notes("tokenize", [&](Json& state) {
+                          ids.flush(), lengths.flush(), rows.flush();
+                          state.set("rows", write_value(rows.size()));
+                          state.set("ids", write_value(ids.size())),
+                              state.set("lengths", write_value(lengths.size()));
+                          state.set("empty", write_value(r.empty)), state.set("sources", write_value(r.sources));
+                        })});
   data::IndexedWriter writer(run.prefix, data::token_type_for(tokenizer.vocab_size()), stage.file("bin"));
   write_indexed(ids, lengths, writer);
   r.documents = static_cast<uint64_t>(writer.documents()), r.tokens = static_cast<uint64_t>(writer.tokens());

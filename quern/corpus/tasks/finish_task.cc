@@ -1,5 +1,6 @@
 // The end of a plan: output files go to their names, then report and manifest. All of it may be cut off and done again:
 // a file that was moved is not moved twice, and the manifest comes last. Results of tasks go when it is there.
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/stages/corpus_build.h"
+#include "quern/corpus/tasks/later_plan.h"
 #include "quern/corpus/tasks/removals.h"
 #include "quern/corpus/tasks/task_results.h"
 
@@ -65,16 +67,16 @@ void join_clusters(const TaskWork& w, const fs::path& to) {
 }  // namespace
 
 void move_part(const TaskWork& w, const fs::path& from, const OwnedFile& file) {
-  const fs::path to = fs::path(w.plan.out) / file.name;
+  const fs::path to = w.plan.base() / file.name;
   if (!fs::exists(from) && fs::exists(to)) return;
-  list_file(fs::path(w.plan.out) / RunFolder::kName, file);
+  list_file(w.plan.unfinished(), file);
   fs::rename(from, to);
 }
 
 Json counters_json(const TaskWork& w) {
   Json list = Json::array();
   for (const PlannedStage& s : w.plan.stages) {
-    if (s.name == "finish" || s.name == "later") continue;
+    if (s.name == "finish" || s.name == "mixed") break;  // this one, and what follows
     TaskCounters sum, most;
     for (uint64_t t = 0; t < s.tasks; ++t) {
       TaskCounters one;
@@ -101,14 +103,30 @@ Json plan_json(const TaskWork& w) {
   return plan;
 }
 
+void add_later_counters(const TaskWork& w) {
+  const fs::path file = w.plan.build->manifest();
+  Json m = Json::read(file), plan = m.at("plan"), stages = Json::array();
+  const Json own = counters_json(w);
+  const auto name = [](const Json& stage) { return stage.at("stage").as_string(); };
+  for (const Json& stage : plan.at("stages").as_array())  // a task that was killed behind this has added them
+    if (std::ranges::none_of(own.as_array(), [&](const Json& o) { return name(o) == name(stage); }))
+      stages.push(stage);
+  for (const Json& stage : own.as_array()) stages.push(stage);
+  plan.set("stages", std::move(stages)), m.set("plan", std::move(plan));
+  write_file(file, m.dump(2) + "\n");
+}
+
 void finish_task(TaskWork& w) {
   const fs::path out = w.plan.out;
   DedupReport report = whole_report(w);
   const Inputs in = w.plan.inputs();
   refuse_when_all_is_lost(in, report.read, report.damaged);
-  for (uint64_t p = 0; p < w.tasks("parts"); ++p)
-    for (const auto& [name, hash] : w.result<PartsResult>("parts", p).files)
-      move_part(w, w.of("parts", p) / name, {name, true});
+  std::vector<uint64_t> rows;
+  for (uint64_t p = 0; p < w.tasks("parts"); ++p) {
+    const auto parts = w.result<PartsResult>("parts", p);
+    for (const auto& [name, hash] : parts.files) move_part(w, w.of("parts", p) / name, {name, true});
+    rows.insert(rows.end(), parts.rows.begin(), parts.rows.end());
+  }
   const fs::path clusters = out / "clusters.jsonl.zst";
   join_clusters(w, clusters);
   report.outputs.emplace_back(clusters.filename(), file_hash(clusters));
@@ -118,6 +136,7 @@ void finish_task(TaskWork& w) {
   write_file(out / "recipe.json", write_value(recipe).dump(2) + "\n");
   if (auto later = plan_build(recipe, w.plan.config(), in)) {
     for (const SourceFunnel& s : report.sources) later->kept.push_back(s.kept);
+    later->rows = std::move(rows);
     save_build(out, *later);
   }
   write_file(out / "report.html", corpus_html_report(m, report.samples));
@@ -127,11 +146,15 @@ void finish_task(TaskWork& w) {
 
 void later_task(TaskWork& w) {
   const fs::path out = w.plan.out;
-  CorpusRecipe recipe = w.plan.recipe;
-  const auto planned = plan_build(recipe, w.plan.config(), w.plan.inputs());
-  const auto saved = saved_build(out, planned->identity);
-  if (!saved) fail("{} does not hold this plan's build, or an input changed: plan again", out.string());
-  run_later_stages(recipe, *saved, out);
+  const CorpusRecipe& recipe = w.plan.recipe;
+  remove_interrupted(out, {"manifest.json", "report.html", "tokens.json"});  // what a killed process was at
+  if (recipe.tokenize && !fs::exists(out / "tokens.json")) {
+    PlanProgress progress(w.plan);
+    const TaskPlan& plan = progress.later(LaterPart::tokens);
+    TaskWork tokens{.plan = plan, .index = 0, .folder = {}, .config = w.config};
+    finish_tokens_task(tokens);
+  }
+  end_build(recipe, out);
 }
 
 }  // namespace quern::corpus

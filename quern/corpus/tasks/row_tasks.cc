@@ -15,16 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr const char *kReasons = "reasons", *kReasonsName = "reasons.jsonl";
 
-// Where a scan that has done all files before this one stands.
-Json begin_at(uint64_t file) {
-  BlockPosition position;
-  position.file = file;
-  ReadCounts nothing;
-  Json j = Json::object();
-  j.set("position", write_value(position)), j.set("read", write_value(nothing));
-  return j;
-}
-
 FrameFiles frame_files(const TaskWork& w, const StageFrames& to) {
   return {SpillFile::named(w.folder / to.frames, 0), SpillFile::named(w.folder / to.table, 0)};
 }
@@ -33,34 +23,29 @@ FrameFiles frame_files(const TaskWork& w, const StageFrames& to) {
 
 void rows_task(TaskWork& w) {
   const RowStage& stage = *w.plan.rows;
-  w.check_shard();
-  Inputs in = w.plan.inputs();
+  const Json from = w.scan_from();
+  const Inputs in = w.plan.inputs();
   RowStageRun loaded = row_stage_run(w.plan.recipe, stage, in);
   FilterRun& run = loaded.run;
   run.scan.block_bytes = w.plan.block_bytes;
   if (run.what != w.plan.models) fail("a model, a side file or a benchmark is not as it was planned: plan again");
-  uint64_t bytes = 0;
-  for (uint64_t f = w.first_file(); f < w.end_file(); ++f) bytes += in.files[f].bytes;
-  in.files.resize(w.end_file());
   FrameFiles kept = frame_files(w, kept_frames(stage.verb)), rejected = frame_files(w, rejected_frames(stage.verb));
   SpillFile reasons = SpillFile::named(w.folder / kReasons, 0);
   const auto put = [](FrameFiles& to) {
     return [&to](std::string_view frame, uint64_t unpacked) { to.put({.bytes = frame, .unpacked = unpacked}); };
   };
-  const Json from = begin_at(w.first_file());
   RowsResult result;
   result.settings = loaded.settings;
   result.report = empty_filter_report(run);
-  filter_frames(in, run, result.report,
+  filter_frames(w.up_to_shard(), run, result.report,
                 {.kept = put(kept),
                  .rejected = put(rejected),
                  .reasons = [&](std::string_view lines) { reasons.append(lines.data(), lines.size()); }},
-                {.progress = {}, .checkpoints = {.from = &from, .note = {}}, .part = true});
+                part_of_scan(from));
   for (FrameFiles* f : {&kept, &rejected}) f->frames.flush(), f->table.flush();
   reasons.flush();
   result.rules = result.report.rules, result.idle_rules = result.report.idle_rules;
   result.read = std::move(result.report.scan.read), result.damaged = std::move(result.report.scan.damaged);
-  w.counters.read_bytes += bytes;
   w.save_result(result);
 }
 

@@ -1,19 +1,24 @@
 #include "quern/corpus/tasks/task_plan.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/nearest.h"
 #include "quern/corpus/dedup/dedup_parts.h"
+#include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/stages/corpus_build.h"
+#include "quern/corpus/tasks/later_plan.h"
 
 namespace quern::corpus {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kKind = "corpus tasks 2", *kRowsKind = "corpus tasks of rows 1";
+constexpr const char *kKind = "corpus tasks 3", *kRowsKind = "corpus tasks of rows 1",
+                     *kMixKind = "corpus tasks of a mixture 1", *kTokensKind = "corpus tasks of tokens 1";
 
 int64_t modified(const fs::path& file) { return fs::last_write_time(file).time_since_epoch().count(); }
 
@@ -30,8 +35,98 @@ CorpusRecipe with_absolute_paths(CorpusRecipe r) {
   return r;
 }
 
-// Ranges of files with about the same bytes, between places where a block ends in any case.
-std::vector<uint64_t> divide(const Inputs& in, uint64_t block_bytes, uint64_t tasks) {
+std::vector<PlannedStage> stages_of(const CorpusRecipe& recipe, bool near, uint64_t shards, uint64_t tasks) {
+  std::vector<PlannedStage> s = {{"sketch", shards, {}}, {"exact", tasks, {"sketch"}}};
+  if (near) {
+    s.push_back({"merge", tasks, {"exact"}});
+    s.push_back({"join", 1, {"merge"}});
+    s.push_back({"cluster", tasks, {"join"}});
+  }
+  s.push_back({"settle", tasks, {near ? "cluster" : "exact"}});
+  s.push_back({"write", shards, {"settle"}});
+  s.push_back({"parts", tasks, {"write"}});
+  s.push_back({"finish", 1, {"parts"}});
+  std::string before = "finish";
+  const auto add = [&](std::vector<PlannedStage> more) {
+    more[0].after = {before};
+    for (PlannedStage& one : more) s.push_back(std::move(one));
+    before = s.back().name;
+  };
+  if (recipe.mix) add(mix_stages(tasks, tasks));
+  if (recipe.tokenize) add(token_stages(tasks, tasks));
+  if (has_later_stages(recipe)) s.push_back({"later", 1, {before}});
+  return s;
+}
+
+std::vector<PlannedStage> stages_of(const RowStage& rows, uint64_t shards, uint64_t tasks) {
+  return {{rows.verb, shards, {}}, {"parts", tasks, {rows.verb}}, {"finish", 1, {"parts"}}};
+}
+
+bool reads_inputs(const TaskPlan& plan, const std::string& stage) {
+  if (plan.rows) return stage == plan.rows->verb;
+  if (plan.is_build()) return stage == "sketch" || stage == "write";
+  return stage == "count" || stage == "pick" || stage == "tokenize";
+}
+
+std::vector<PlannedTask> tasks_of(const TaskPlan& plan, const fs::path& file) {
+  std::vector<PlannedTask> tasks;
+  bool later = false;  // behind the manifest of a build
+  for (const PlannedStage& stage : plan.stages)
+    for (uint64_t i = 0; i < stage.tasks; ++i) {
+      PlannedTask t{.id = fmt::format("{}-{}", stage.name, i),
+                    .stage = stage.name,
+                    .command = {"quern", "corpus", "task", absolute(file.string())},
+                    .after = stage.after,
+                    .inputs = {},
+                    .outputs = {(plan.work() / fmt::format("{}-{}", stage.name, i)).string()}};
+      t.command.push_back(t.id);
+      if (reads_inputs(plan, stage.name)) {
+        const uint64_t end = i + 1 < plan.shards.size() ? plan.shards[i + 1] : plan.files.size();
+        for (uint64_t f = plan.shards[i]; f < end; ++f) t.inputs.push_back(plan.files[f].path);
+      }
+      for (const std::string& before : stage.after) t.inputs.push_back((plan.work() / (before + "-*")).string());
+      if (stage.name == "finish") t.outputs = {plan.out};
+      if (later) t.inputs = t.outputs = {plan.out};
+      later |= plan.is_build() && stage.name == "finish";
+      tasks.push_back(std::move(t));
+    }
+  return tasks;
+}
+
+TaskPlan begin_plan(const char* kind, const CorpusRecipe& recipe, const Inputs& in, const PlanSettings& s) {
+  TaskPlan plan;
+  plan.tool = s.tool, plan.recipe = recipe, plan.block_bytes = s.block_bytes;
+  plan.kind = kind, plan.folder = fs::current_path().string(), plan.out = absolute(s.out);
+  refuse_pipes(in);
+  plan.sources = in.sources, plan.files = planned_files(in);
+  plan.shards = divide_files(in, s.block_bytes, s.tasks);
+  return plan;
+}
+
+void prepare_folder(const TaskPlan& plan) {
+  const RunNames names = plan.names();
+  if (plan.tokens)
+    refuse_finished_files(plan.manifest(), names.whole_files);
+  else
+    refuse_finished(plan.out);
+  RunFolder folder(plan.base(), plan.identity, Ranks(), names);
+  if (!folder.state().is_null()) return;
+  Json state = Json::object();
+  state.set("phase", "tasks");
+  folder.save(std::move(state));
+}
+
+void check_number_of_tasks(const PlanSettings& s) {
+  if (s.tasks < 1 || s.tasks > kMaxFiles) fail("{} tasks: expected 1 to {}", s.tasks, kMaxFiles);
+}
+
+const char* kind_of(const TaskPlan& plan) {
+  return plan.rows ? kRowsKind : plan.mix ? kMixKind : plan.tokens ? kTokensKind : kKind;
+}
+
+}  // namespace
+
+std::vector<uint64_t> divide_files(const Inputs& in, uint64_t block_bytes, uint64_t tasks) {
   const std::vector<bool> cuts = block_cuts(in, block_bytes);
   const uint64_t all = in.bytes();
   std::vector<uint64_t> first = {0};
@@ -44,84 +139,32 @@ std::vector<uint64_t> divide(const Inputs& in, uint64_t block_bytes, uint64_t ta
   return first;
 }
 
-std::vector<PlannedStage> stages_of(const CorpusRecipe& recipe, bool near, uint64_t shards, uint64_t tasks) {
-  std::vector<PlannedStage> s = {{"sketch", shards, {}}, {"exact", tasks, {"sketch"}}};
-  if (near) {
-    s.push_back({"merge", tasks, {"exact"}});
-    s.push_back({"join", 1, {"merge"}});
-    s.push_back({"cluster", tasks, {"join"}});
-  }
-  s.push_back({"settle", tasks, {near ? "cluster" : "exact"}});
-  s.push_back({"write", shards, {"settle"}});
-  s.push_back({"parts", tasks, {"write"}});
-  s.push_back({"finish", 1, {"parts"}});
-  if (has_later_stages(recipe)) s.push_back({"later", 1, {"finish"}});
-  return s;
-}
-
-std::vector<PlannedStage> stages_of(const RowStage& rows, uint64_t shards, uint64_t tasks) {
-  return {{rows.verb, shards, {}}, {"parts", tasks, {rows.verb}}, {"finish", 1, {"parts"}}};
-}
-
-std::vector<PlannedTask> tasks_of(const TaskPlan& plan, const fs::path& file) {
-  std::vector<PlannedTask> tasks;
-  for (const PlannedStage& stage : plan.stages)
-    for (uint64_t i = 0; i < stage.tasks; ++i) {
-      PlannedTask t{.id = fmt::format("{}-{}", stage.name, i),
-                    .stage = stage.name,
-                    .command = {"quern", "corpus", "task", absolute(file.string())},
-                    .after = stage.after,
-                    .inputs = {},
-                    .outputs = {(plan.work() / fmt::format("{}-{}", stage.name, i)).string()}};
-      t.command.push_back(t.id);
-      if (stage.name == "sketch" || stage.name == "write" || (plan.rows && stage.name == plan.rows->verb)) {
-        const uint64_t end = i + 1 < plan.shards.size() ? plan.shards[i + 1] : plan.files.size();
-        for (uint64_t f = plan.shards[i]; f < end; ++f) t.inputs.push_back(plan.files[f].path);
-      }
-      for (const std::string& before : stage.after) t.inputs.push_back((plan.work() / (before + "-*")).string());
-      if (stage.name == "finish") t.outputs = {plan.out};
-      if (stage.name == "later") t.inputs = t.outputs = {plan.out};
-      tasks.push_back(std::move(t));
-    }
-  return tasks;
-}
-
-TaskPlan begin_plan(const char* kind, const CorpusRecipe& recipe, const Inputs& in, const PlanSettings& s) {
-  TaskPlan plan;
-  plan.tool = s.tool, plan.recipe = recipe, plan.block_bytes = s.block_bytes;
-  plan.kind = kind, plan.folder = fs::current_path().string(), plan.out = absolute(s.out);
-  refuse_pipes(in);
-  plan.sources = in.sources;
+std::vector<PlannedFile> planned_files(const Inputs& in) {
+  std::vector<PlannedFile> files;
   for (const InputFile& f : in.files)
-    plan.files.push_back({fs::absolute(f.path).string(), form_name(f.form), f.source, f.bytes, modified(f.path)});
-  plan.shards = divide(in, s.block_bytes, s.tasks);
-  return plan;
+    files.push_back({fs::absolute(f.path).string(), form_name(f.form), f.source, f.bytes, modified(f.path)});
+  return files;
 }
 
-void prepare_folder(const TaskPlan& plan) {
-  refuse_finished(plan.out);
-  RunFolder folder(plan.out, plan.identity, Ranks(), plan.names());
-  if (!folder.state().is_null()) return;
-  Json state = Json::object();
-  state.set("phase", "tasks");
-  folder.save(std::move(state));
+std::vector<PlannedStage> mix_stages(uint64_t shards, uint64_t tasks) {
+  return {
+      {"count", shards, {}}, {"pick", shards, {"count"}}, {"shuffle", tasks, {"pick"}}, {"mixed", 1, {"shuffle"}}};
 }
 
-void check_number_of_tasks(const PlanSettings& s) {
-  if (s.tasks < 1 || s.tasks > kMaxFiles) fail("{} tasks: expected 1 to {}", s.tasks, kMaxFiles);
+std::vector<PlannedStage> token_stages(uint64_t shards, uint64_t tasks) {
+  return {{"tokenize", shards, {}}, {"concat", tasks, {"tokenize"}}};
 }
-
-}  // namespace
 
 TaskPlan TaskPlan::load(const fs::path& file) {
   TaskPlan plan;
   const Json j = Json::read(file);
   const Json* kind = j.find("kind");
   const std::string named = kind && kind->is_string() ? kind->as_string() : "";
-  if (named != kKind && named != kRowsKind)
+  constexpr const char* kKinds[] = {kKind, kRowsKind, kMixKind, kTokensKind};
+  if (std::ranges::find(kKinds, named) == std::end(kKinds))
     fail("{}: expected a plan that quern corpus plan wrote ('{}')", file.string(), kKind);
   read_field(j, plan, file.string(), FieldPresence::optional);
-  if (plan.rows.has_value() != (named == kRowsKind)) fail("{}: make the plan again", file.string());
+  if (named != kind_of(plan)) fail("{}: make the plan again", file.string());
   if (plan.shards.empty() || plan.files.empty() || plan.stages.empty() || plan.recipe.source.empty())
     fail("{}: a plan without files or stages: make it again with quern corpus plan", file.string());
   return plan;
@@ -140,14 +183,21 @@ DedupConfig TaskPlan::config() const {
 
 Inputs TaskPlan::inputs() const {
   Inputs in;
-  in.sources = sources;
+  in.sources = sources, in.source_ends = source_ends;
   for (const PlannedFile& f : files)
     in.files.push_back(
         {.path = f.path, .source = static_cast<uint32_t>(f.source), .form = form_named(f.form), .bytes = f.bytes});
   return in;
 }
 
-fs::path TaskPlan::work() const { return fs::path(out) / RunFolder::kName / "tasks"; }
+fs::path TaskPlan::manifest() const { return tokens ? fs::path(out + ".json") : fs::path(out) / "manifest.json"; }
+
+fs::path TaskPlan::base() const { return manifest().parent_path(); }
+
+fs::path TaskPlan::unfinished() const { return unfinished_of(manifest()); }
+
+// A build's later stages have no state that says whose results lie there.
+fs::path TaskPlan::work() const { return build ? unfinished() / "tasks" / identity : unfinished() / "tasks"; }
 
 const PlannedTask& TaskPlan::task(const std::string& id) const {
   const auto at = std::ranges::find(tasks, id, &PlannedTask::id);
@@ -167,7 +217,13 @@ const PlannedStage& TaskPlan::stage(const std::string& name) const {
   return *at;
 }
 
-RunNames TaskPlan::names() const { return rows ? RunNames() : dedup_run_names(); }
+RunNames TaskPlan::names() const {
+  if (is_build()) return dedup_run_names();
+  if (!tokens) return RunNames();
+  TokenRun run;
+  run.prefix = out, run.rows = recipe.tokenize->rows;
+  return {.folder = unfinished().filename(), .whole_files = run.files(), .whole_folder = false};
+}
 
 TaskPlan plan_tasks(const CorpusRecipe& recipe, const PlanSettings& s) {
   check_number_of_tasks(s);
@@ -195,6 +251,39 @@ TaskPlan plan_rows(const PlannedRows& rows, const PlanSettings& s) {
   plan.tasks = tasks_of(plan, s.file);
   prepare_folder(plan);
   return plan;
+}
+
+namespace {
+
+// Their identity is what the job of the plan says.
+TaskPlan end_plan(TaskPlan plan, const Inputs& in, const std::string& what, const PlanSettings& s) {
+  plan.identity = run_identity(in, fmt::format("{} {} {} {}", plan.kind, s.tasks, s.block_bytes, what));
+  plan.tasks = tasks_of(plan, s.file);
+  prepare_folder(plan);
+  return plan;
+}
+
+}  // namespace
+
+TaskPlan plan_mix(const CorpusRecipe& recipe, const MixStage& stage, const Inputs& in, const PlanSettings& s) {
+  check_number_of_tasks(s);
+  TaskPlan plan = begin_plan(kMixKind, recipe, in, s);
+  plan.mix = stage;
+  plan.stages = mix_stages(plan.shards.size(), s.tasks);
+  plan.stages.back().name = "finish";
+  const MixJob job = mix_job(plan);
+  return end_plan(std::move(plan), in, mix_text(job.inputs, job.scan, job.config), s);
+}
+
+TaskPlan plan_tokens(const CorpusRecipe& recipe, const TokenStage& stage, const Inputs& in, const PlanSettings& s) {
+  check_number_of_tasks(s);
+  TaskPlan plan = begin_plan(kTokensKind, recipe, in, s);
+  plan.tokens = stage;
+  plan.recipe.tokenize->tokenizer = absolute(plan.recipe.tokenize->tokenizer);
+  plan.stages = token_stages(plan.shards.size(), s.tasks);
+  plan.stages.push_back({"finish", 1, {"concat"}});
+  plan.models = token_job(plan).run.tokenizer;
+  return end_plan(std::move(plan), in, token_job(plan).run.what(), s);
 }
 
 }  // namespace quern::corpus

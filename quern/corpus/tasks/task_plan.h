@@ -11,7 +11,16 @@
 //   write N     a shard: lines of its kept documents, compressed
 //   parts N     some of the output files
 //   finish 1    files to their names, report, manifest
-//   later 1     mixture and tokens, where the recipe has them
+//
+// and where the recipe has a mixture and tokens, which stand alone as well:
+//
+//   count N     a shard of the kept documents: how much each source has
+//   pick N      a shard: the lines that come out, by output file
+//   shuffle N   some of the output files, from the lines of all shards, in their order
+//   mixed 1     files to their names, manifest
+//   tokenize N  a shard of the mixture, or of the kept documents
+//   concat N    a range of bytes of every token file, from the shards that have it
+//   later 1     token files to their names, manifest; the build's report
 //
 // filter, extract, annotate and decontaminate, whose documents do not depend on each other:
 //
@@ -24,7 +33,9 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "quern/corpus/run/run_folder.h"
@@ -61,10 +72,31 @@ struct PlannedTask {
   }
 };
 
+// A mixture that stands alone; what else decides it is in the recipe.
+struct MixStage {
+  std::vector<std::pair<std::string, double>> shares;
+  std::string source_field;  // names the source of a row; empty: its file does
+  template <class V>
+  void visit(V& v) {
+    v("shares", shares), v("source_field", source_field);
+  }
+};
+// Tokens likewise.
+struct TokenStage {
+  std::string tokenizer;  // as the manifest has it
+  template <class V>
+  void visit(V& v) {
+    v("tokenizer", tokenizer);
+  }
+};
+
 struct TaskPlan {
   std::string kind, out, folder, identity, models;  // folder: relative paths of models start there
-  std::optional<RowStage> rows;                     // null: a build; else the recipe has one source, for all inputs
-  Json tool;                                        // name and version of the program that planned, for the manifest
+  // A stage that stands alone, whose recipe has one source for all inputs; all null: a build. `out` is the PREFIX of tokens.
+  std::optional<RowStage> rows;
+  std::optional<MixStage> mix;
+  std::optional<TokenStage> tokens;
+  Json tool;  // name and version of the program that planned, for the manifest
   uint64_t block_bytes = 0;
   std::vector<std::string> sources;
   std::vector<PlannedFile> files;
@@ -77,18 +109,26 @@ struct TaskPlan {
     v("kind", kind), v("out", out), v("folder", folder), v("identity", identity), v("models", models);
     v("tool", tool);
     v("block_bytes", block_bytes), v("sources", sources), v("files", files), v("shards", shards);
-    v("stages", stages), v("tasks", tasks), v("recipe", recipe), v("rows", rows);
+    v("stages", stages), v("tasks", tasks), v("recipe", recipe), v("rows", rows), v("mix", mix);
+    v("tokens", tokens);
   }
+  // Of a later stage of a build (later_plan.h), which is planned when the documents that it reads lie there.
+  const TaskPlan* build = nullptr;
+  std::vector<uint64_t> source_ends, first_rows;  // as Inputs'; numbers of the files' first rows, or empty: from 0
 
   static TaskPlan load(const std::filesystem::path& file);
   void save(const std::filesystem::path& file) const;
   DedupConfig config() const;
   Inputs inputs() const;
-  std::filesystem::path work() const;  // where results of tasks lie: OUT/unfinished/tasks
+  std::filesystem::path manifest() const;    // OUT/manifest.json or PREFIX.json, that ends the run
+  std::filesystem::path base() const;        // the folder in which output files are made
+  std::filesystem::path unfinished() const;  // the run's folder until then
+  std::filesystem::path work() const;        // where results of tasks lie: OUT/unfinished/tasks
   const PlannedTask& task(const std::string& id) const;
   const PlannedStage& stage(const std::string& name) const;
   bool has_stage(const std::string& name) const;
   RunNames names() const;  // of the output folder's run
+  bool is_build() const { return !rows && !mix && !tokens; }
 };
 
 struct PlanSettings {
@@ -110,5 +150,16 @@ struct PlannedRows {
   const FilterRun& run;  // row_stage_run's
 };
 TaskPlan plan_rows(const PlannedRows& rows, const PlanSettings& settings);
+// A mixture and tokens that stand alone. recipe: with the fields of its one source, and [mix] or [tokenize].
+TaskPlan plan_mix(const CorpusRecipe& recipe, const MixStage& stage, const Inputs& inputs,
+                  const PlanSettings& settings);
+TaskPlan plan_tokens(const CorpusRecipe& recipe, const TokenStage& stage, const Inputs& inputs,
+                     const PlanSettings& settings);
+
+// Ranges of files with about the same bytes, between places where a block ends in any case: the first file of each.
+std::vector<uint64_t> divide_files(const Inputs& in, uint64_t block_bytes, uint64_t tasks);
+std::vector<PlannedFile> planned_files(const Inputs& in);
+std::vector<PlannedStage> mix_stages(uint64_t shards, uint64_t tasks);
+std::vector<PlannedStage> token_stages(uint64_t shards, uint64_t tasks);
 
 }  // namespace quern::corpus

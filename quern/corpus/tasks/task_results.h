@@ -33,9 +33,10 @@ struct WriteResult {
 struct PartsResult {
   uint64_t bytes = 0;                                   // of kept rows
   std::vector<std::pair<std::string, uint64_t>> files;  // name, XXH3-64; that is 0 for stages whose manifest has none
+  std::vector<uint64_t> rows;                           // of the kept documents of a build, by file
   template <class V>
   void visit(V& v) {
-    v("bytes", bytes), v("files", files);
+    v("bytes", bytes), v("files", files), v("rows", rows);
   }
 };
 
@@ -67,5 +68,7 @@ void move_part(const TaskWork& w, const std::filesystem::path& from, const Owned
 Json counters_json(const TaskWork& w);
 // The plan in the manifest.
 Json plan_json(const TaskWork& w);
+// Counters of a build's later stage, into the build's manifest.
+void add_later_counters(const TaskWork& w);
 
 }  // namespace quern::corpus

@@ -9,6 +9,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/stopwatch.h"
 #include "quern/corpus/io/run_manifest.h"
+#include "quern/corpus/tasks/later_plan.h"
 
 namespace quern::corpus {
 namespace {
@@ -18,12 +19,16 @@ namespace fs = std::filesystem;
 constexpr struct {
   const char* stage;
   void (*run)(TaskWork&);
-} kTasks[] = {{"sketch", sketch_task},   {"exact", exact_task},   {"merge", merge_task}, {"join", join_task},
-              {"cluster", cluster_task}, {"settle", settle_task}, {"write", write_task}, {"parts", parts_task},
-              {"finish", finish_task},   {"later", later_task}};
+} kTasks[] = {
+    {"sketch", sketch_task},   {"exact", exact_task},      {"merge", merge_task},       {"join", join_task},
+    {"cluster", cluster_task}, {"settle", settle_task},    {"write", write_task},       {"parts", parts_task},
+    {"finish", finish_task},   {"later", later_task},      {"count", count_task},       {"pick", pick_task},
+    {"shuffle", shuffle_task}, {"mixed", finish_mix_task}, {"tokenize", tokenize_task}, {"concat", concat_task}};
 
 void run_work(TaskWork& w, const std::string& stage) {
   if (w.plan.rows && stage != "parts") return stage == "finish" ? finish_rows_task(w) : rows_task(w);
+  if (w.plan.mix && stage == "finish") return finish_mix_task(w);
+  if (w.plan.tokens && stage == "finish") return finish_tokens_task(w);
   for (const auto& t : kTasks)
     if (stage == t.stage) return t.run(w);
   fail("'{}' is no stage of a plan: make the plan again", stage);
@@ -35,17 +40,8 @@ std::string host() {
   return name;
 }
 
-// Whether OUT holds what this plan has finished.
-bool is_finished_by(const TaskPlan& plan) {
-  const fs::path manifest = fs::path(plan.out) / "manifest.json";
-  if (!fs::exists(manifest)) return false;
-  const Json j = Json::read(manifest);
-  const Json* whose = j.find("plan");
-  return whose && whose->at("identity").as_string("identity") == plan.identity;
-}
-
 void check_ownership(const TaskPlan& plan) {
-  const fs::path state = fs::path(plan.out) / RunFolder::kName / "state.json";
+  const fs::path state = plan.unfinished() / "state.json";
   const Json j = fs::exists(state) ? Json::read(state) : Json::object();
   const Json* whose = j.find("identity");
   if (!whose || !whose->is_string() || whose->as_string() != plan.identity)
@@ -65,31 +61,19 @@ void clear_killed(const fs::path& work, const std::string& begin) {
   for (const fs::path& folder : left) fs::remove_all(folder);
 }
 
+// Behind the manifest of a build that has later stages, the run that it takes the place of stays aside.
 void finish_folder(const TaskPlan& plan) {
-  remove_interrupted(plan.out, plan.names().whole_files);
-  const fs::path unfinished = fs::path(plan.out) / RunFolder::kName;
-  fs::remove(unfinished / "state.json");
+  remove_interrupted(plan.base(), plan.names().whole_files);
+  fs::remove(plan.unfinished() / "state.json");
   fs::remove_all(plan.work());
-  if (!plan.has_stage("later")) remove_work(unfinished);
+  if (!plan.has_stage("later")) remove_work(plan.unfinished());
 }
 
-}  // namespace
+// Whether a task writes to the output itself, and leaves no result for others.
+bool ends(const std::string& stage) { return stage == "finish" || stage == "later" || stage == "mixed"; }
 
-bool task_done(const TaskPlan& plan, const PlannedTask& task) {
-  if (is_finished_by(plan)) return task.stage != "later" || !fs::exists(fs::path(plan.out) / kLaterStages);
-  return fs::is_directory(plan.work() / task.id);
-}
-
-std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id, PlanReport* report) {
-  const PlannedTask& task = plan.task(id);
-  if (task_done(plan, task)) {
-    if (task.stage == "finish") finish_folder(plan);  // one that was killed in its last moment left it
-    return {};
-  }
-  if (task.stage != "later") check_ownership(plan);
-  for (const PlannedTask& t : plan.tasks)
-    for (const std::string& stage : task.after)
-      if (t.stage == stage && !task_done(plan, t)) fail("{} waits for {}: run it first", id, t.id);
+TaskCounters run_ready(const TaskPlan& plan, const PlannedTask& task, PlanReport* report) {
+  const std::string& id = task.id;
   const Stopwatch watch;
   const uint64_t read_before = spilled_bytes_read();
   uint64_t index = 0;
@@ -99,8 +83,7 @@ std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id
              .index = index,
              .folder = plan.work() / fmt::format("{}{}", begin, ::getpid()),
              .config = plan.config()};
-  const bool commits = task.stage != "finish" && task.stage != "later";
-  if (commits) {
+  if (!ends(task.stage)) {
     fs::create_directories(plan.work());
     clear_killed(plan.work(), begin);
     fs::remove_all(w.folder);
@@ -108,20 +91,42 @@ std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id
   }
   run_work(w, task.stage);
   if (report) report->build = std::move(w.report), report->rows = std::move(w.rows);
+  if (report) report->mix = std::move(w.mix), report->tokens = std::move(w.tokens);
   w.counters.read_bytes += spilled_bytes_read() - read_before;
   w.counters.peak_rss = peak_rss(), w.counters.seconds = watch.seconds();
-  if (!commits) {
-    if (task.stage == "finish") finish_folder(plan);
+  if (ends(task.stage)) {
+    if (task.stage != "later") finish_folder(plan);
     return w.counters;
   }
   write_file(w.folder / "counters.json", write_value(w.counters).dump());
   try {
     commit_folder(w.folder, plan.work() / id);
   } catch (const fs::filesystem_error&) {  // another process was first
-    if (!task_done(plan, task)) throw;
+    if (!PlanProgress(plan).done(task) && !(plan.build && fs::exists(plan.manifest()))) throw;
     fs::remove_all(w.folder);
   }
   return w.counters;
+}
+
+}  // namespace
+
+bool task_done(const TaskPlan& plan, const PlannedTask& task) { return PlanProgress(plan).done(task); }
+
+std::optional<TaskCounters> run_task(const TaskPlan& plan, const std::string& id, PlanReport* report) {
+  const PlannedTask& task = plan.task(id);
+  PlanProgress progress(plan);
+  if (progress.done(task)) {
+    if (task.stage == "finish") finish_folder(plan);  // one that was killed in its last moment left it
+    return {};
+  }
+  const LaterPart part = later_part(plan, task.stage);
+  if (task.stage != "later" && part == LaterPart::none) check_ownership(plan);
+  for (const PlannedTask& t : plan.tasks)
+    for (const std::string& stage : task.after)
+      if (t.stage == stage && !progress.done(t)) fail("{} waits for {}: run it first", id, t.id);
+  if (part == LaterPart::none) return run_ready(plan, task, report);
+  const TaskPlan& later = progress.later(part);
+  return run_ready(later, later.task(id), report);
 }
 
 }  // namespace quern::corpus

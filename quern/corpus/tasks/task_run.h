@@ -11,7 +11,9 @@ namespace quern::corpus {
 // What the last task put into the manifest.
 struct PlanReport {
   DedupReport build;  // of a build
-  FilterReport rows;  // of another stage
+  FilterReport rows;  // of another stage, or:
+  std::optional<MixReport> mix;
+  std::optional<TokenShardReport> tokens;
 };
 
 bool task_done(const TaskPlan& plan, const PlannedTask& task);

@@ -22,6 +22,25 @@ void TaskWork::check_shard() const {
   }
 }
 
+// Where a scan that has done all files before this shard's first stands.
+Json TaskWork::scan_from() {
+  check_shard();
+  for (uint64_t f = first_file(); f < end_file(); ++f) counters.read_bytes += plan.files[f].bytes;
+  BlockPosition position;
+  position.file = first_file();
+  if (!plan.first_rows.empty()) position.next = plan.first_rows[first_file()];
+  ReadCounts nothing;
+  Json j = Json::object();
+  j.set("position", write_value(position)), j.set("read", write_value(nothing));
+  return j;
+}
+
+Inputs TaskWork::up_to_shard() const {
+  Inputs in = plan.inputs();
+  in.files.resize(end_file());
+  return in;
+}
+
 Inputs TaskWork::shard() const {
   Inputs in = plan.inputs();
   check_shard();

@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "quern/corpus/dedup/dedup_parts.h"
+#include "quern/corpus/stages/mix.h"
+#include "quern/corpus/stages/token_shards.h"
 #include "quern/corpus/tasks/task_plan.h"
 
 namespace quern::corpus {
@@ -31,7 +34,9 @@ struct TaskWork {
   DedupConfig config;
   TaskCounters counters = {};
   DedupReport report = {};  // of the task that finishes a build
-  FilterReport rows = {};   // of the one that finishes another stage
+  FilterReport rows = {};   // of the one that finishes another stage, or:
+  std::optional<MixReport> mix = {};
+  std::optional<TokenShardReport> tokens = {};
 
   void holds(uint64_t bytes) { counters.table_bytes = std::max(counters.table_bytes, bytes); }
   // The folder of a task that is done.
@@ -51,8 +56,10 @@ struct TaskWork {
 
   uint64_t first_file() const { return plan.shards[index]; }
   uint64_t end_file() const { return index + 1 < plan.shards.size() ? plan.shards[index + 1] : plan.files.size(); }
-  void check_shard() const;              // its files must lie there as they were planned
-  Inputs shard() const;                  // the files of this one, checked, and the models of filters too
+  void check_shard() const;    // its files must lie there as they were planned
+  Json scan_from();            // of such a shard, whose bytes are counted: where a scan of all files gets there
+  Inputs up_to_shard() const;  // all files that such a scan may see
+  Inputs shard() const;        // the files of this one, checked, and the models of filters too
   DedupConfig without_filters() const;   // of a task that reads no documents
   std::vector<uint64_t> firsts() const;  // numbers of the first document of each shard, and behind the last
   Segments segments(const std::vector<uint64_t>& firsts) const;
@@ -84,8 +91,20 @@ void write_task(TaskWork& w);
 void parts_task(TaskWork& w);
 void finish_task(TaskWork& w);
 void later_task(TaskWork& w);
+void count_task(TaskWork& w);  // of a mixture
+void pick_task(TaskWork& w);
+void shuffle_task(TaskWork& w);
+void finish_mix_task(TaskWork& w);
+void tokenize_task(TaskWork& w);  // of tokens
+void concat_task(TaskWork& w);
+void finish_tokens_task(TaskWork& w);
 void rows_task(TaskWork& w);         // of a stage that stands alone
 void finish_rows_task(TaskWork& w);  // the last of theirs
+
+// A scan that scan_from begins, of one shard among others.
+inline ScanCallbacks part_of_scan(const Json& from) {
+  return {.progress = {}, .checkpoints = {.from = &from, .note = {}}, .part = true};
+}
 
 // All records of a file.
 template <class T>

@@ -12,6 +12,8 @@ namespace quern::corpus {
 
 namespace {
 
+constexpr const char* kFrameRows = "frame-rows";
+
 // A byte per document of the shard, with what was decided, and its documents by source.
 std::vector<uint8_t> decided_statuses(const TaskWork& w, uint64_t begin, std::vector<SourceFunnel>& by_source) {
   auto statuses = read_records<uint8_t>(w.of("sketch", w.index) / "fates");
@@ -46,8 +48,11 @@ void write_task(TaskWork& w) {
   WritePosition at;
   at.report.samples = largest_clusters(w);
   FrameFiles files{SpillFile::named(w.folder / "frames", 0), SpillFile::named(w.folder / "frame-table", 0)};
-  write_blocks(job, decisions, {.put = [&](const WrittenFrame& f) { files.put(f); }}, at);
-  files.frames.flush(), files.table.flush();
+  SpillFile before = SpillFile::named(w.folder / kFrameRows, 0);  // documents of the shard before each frame, and all
+  const auto count = [&] { before.append(&at.written, sizeof at.written); };
+  write_blocks(job, decisions, {.put = [&](const WrittenFrame& f) { count(), files.put(f); }}, at);
+  count();
+  files.frames.flush(), files.table.flush(), before.flush();
   w.holds(2 * decisions.statuses.size());
   w.counters.read_bytes += in.bytes();
   result.written = at.written, result.own_members = at.report.own_members;
@@ -58,7 +63,7 @@ void write_task(TaskWork& w) {
 namespace {
 
 struct PlacedFrame {
-  uint64_t shard, at, packed, unpacked;
+  uint64_t shard, at, packed, unpacked, number;
 };
 
 // Frames by the output file that they belong to, as ShardWriter would fill them one after the other.
@@ -66,19 +71,30 @@ std::vector<std::vector<PlacedFrame>> files_of_frames(const TaskWork& w, const S
   std::vector<std::vector<PlacedFrame>> files;
   uint64_t filled = 0;
   for (uint64_t t = 0; t < w.plan.shards.size(); ++t) {
-    uint64_t at = 0;
+    uint64_t at = 0, number = 0;
     for (const FrameRecord& f : read_records<FrameRecord>(w.of(from.stage, t) / from.table)) {
+      const uint64_t own = number++;
       if (f.packed == 0) continue;
       if (files.empty() || filled + f.unpacked > w.config.shard_bytes) files.emplace_back(), filled = 0;
-      files.back().push_back({t, at, f.packed, f.unpacked});
+      files.back().push_back({t, at, f.packed, f.unpacked, own});
       filled += f.unpacked, at += f.packed;
     }
   }
   return files;
 }
 
+// Documents of an output file.
+uint64_t count_rows(const TaskWork& w, const std::vector<PlacedFrame>& frames) {
+  uint64_t rows = 0;
+  for (const PlacedFrame& f : frames) {
+    const SpillFile before = SpillFile::existing(w.of("write", f.shard) / kFrameRows);
+    rows += before.record<uint64_t>(f.number + 1) - before.record<uint64_t>(f.number);
+  }
+  return rows;
+}
+
 // This task's share of the output files; returns their names, and adds their bytes.
-std::vector<std::string> write_parts(TaskWork& w, const StageFrames& from, uint64_t& bytes) {
+std::vector<std::string> write_parts(TaskWork& w, const StageFrames& from, PartsResult& result) {
   const std::vector<std::vector<PlacedFrame>> files = files_of_frames(w, from);
   uint64_t frames = 0;
   for (const auto& f : files) frames += f.size();
@@ -89,14 +105,17 @@ std::vector<std::string> write_parts(TaskWork& w, const StageFrames& from, uint6
   const auto first = static_cast<uint64_t>(own.begin);
   ShardWriter shards(w.folder, from.part, w.config.level, w.config.shard_bytes, {.begun = first});
   std::string frame;
-  for (int64_t k = own.begin; k < own.end; ++k)
+  if (w.plan.is_build() && files.empty()) result.rows = {0};
+  for (int64_t k = own.begin; k < own.end; ++k) {
+    if (w.plan.is_build()) result.rows.push_back(count_rows(w, files[static_cast<size_t>(k)]));
     for (const PlacedFrame& f : files[static_cast<size_t>(k)]) {
       frame.resize(f.packed);
       SpillFile::existing(w.of(from.stage, f.shard) / from.frames).read(f.at, frame.data(), frame.size());
       shards.write_frame(frame, f.unpacked);
     }
+  }
   shards.close();
-  bytes += shards.bytes_out();
+  result.bytes += shards.bytes_out();
   return {shards.names().begin() + own.begin, shards.names().end()};
 }
 
@@ -105,14 +124,14 @@ std::vector<std::string> write_parts(TaskWork& w, const StageFrames& from, uint6
 void parts_task(TaskWork& w) {
   PartsResult result;
   if (w.plan.rows) {
-    for (const std::string& name : write_parts(w, kept_frames(w.plan.rows->verb), result.bytes))
+    for (const std::string& name : write_parts(w, kept_frames(w.plan.rows->verb), result))
       result.files.emplace_back(name, 0);
-    uint64_t rejected = 0;
+    PartsResult rejected;  // whose bytes do not count
     if (w.plan.rows->rejects)
       for (const std::string& name : write_parts(w, rejected_frames(w.plan.rows->verb), rejected))
         result.files.emplace_back(name, 0);
   } else {
-    for (const std::string& name : write_parts(w, kept_frames("write"), result.bytes))
+    for (const std::string& name : write_parts(w, kept_frames("write"), result))
       result.files.emplace_back(name, file_hash(w.folder / name));
     w.counters.read_bytes += result.bytes;  // their hashes
   }
