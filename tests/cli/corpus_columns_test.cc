@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "quern/base/json.h"
@@ -179,7 +180,31 @@ TEST_F(CliCorpusColumns, AClassifierOfLabelsIsTrainedAndUsed) {
   r = run("train-classifier t.jsonl --good t.jsonl --bad t.jsonl --label-field kind --out m");
   EXPECT_EQ(r.code, 2);
   r = run("train-classifier t.jsonl --out m");
-  EXPECT_NE(r.err.find("--label-field is missing"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("--label-field or --grade-field is missing"), std::string::npos) << r.err;
+}
+
+TEST_F(CliCorpusColumns, AGraderIsTrainedAndUsed) {
+  std::string lines;
+  for (int i = 0; i < 60; ++i) {
+    std::string text;
+    for (int k = 0; k < 20; ++k)
+      text += i % 2 ? "the mill turns because of the water. " : fmt::format("mill_{}() | {}\\n", k, i);
+    lines += fmt::format("{{\"id\":{},\"text\":\"{}\",\"worth\":{}}}\n", i, text, i % 2 ? 4 : 0);
+  }
+  write_file(dir_ + "/g.jsonl", lines);
+  Ran r = run("train-classifier g.jsonl --grade-field worth --test g.jsonl --out m.json --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_GT(Json::parse(r.out).at("correlation").as_double(), 0.99);
+  EXPECT_EQ(Json::parse(r.out).at("held_out").as_int(), 60);
+  r = run("filter g.jsonl --filter grader:m.json:2 --out -");
+  EXPECT_EQ(std::ranges::count(r.out, '\n'), 30) << r.err;
+  EXPECT_EQ(r.out.find("mill_"), std::string::npos);
+  r = run("annotate g.jsonl --grader m.json --grades --prefix my_ --out -");
+  EXPECT_NE(r.out.find("\"my_worth\":"), std::string::npos) << r.err;
+  EXPECT_NE(r.out.find("\"my_education\":"), std::string::npos);
+  r = run("train-classifier g.jsonl --grade-field id2 --out m2.json");
+  EXPECT_NE(r.err.find("'id2' is not a number"), std::string::npos) << r.err;
+  EXPECT_EQ(run("train-classifier g.jsonl --grade-field worth --labels a --out m2.json").code, 2);
 }
 
 }  // namespace

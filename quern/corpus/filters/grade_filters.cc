@@ -35,8 +35,8 @@ class GradeFilter : public DocumentFilter {
 double limit_argument(const std::string& word, const GraderScale& scale, const char* form) {
   double limit = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), limit);
-  if (error != std::errc() || end != word.data() + word.size() || !(limit >= scale.least && limit <= scale.most))
-    fail("filter {}: '{}': expected a number from {} to {}", form, word, scale.least, scale.most);
+  if (error != std::errc() || end != word.data() + word.size() || !(limit >= scale.min && limit <= scale.max))
+    fail("filter {}: '{}': expected a number from {} to {}", form, word, scale.min, scale.max);
   return limit;
 }
 

@@ -54,7 +54,7 @@ Grader Grader::parse(std::string_view json, const std::string& name) {
   for (const Json& w : j.at("weights").as_array()) weights.push_back(w.as_double("weights"));
   if (weights.size() != grader_width())
     fail("{}: {} weights, expected {}: train it again", name, weights.size(), grader_width());
-  return {{j.at("field").as_string("field"), j.at("least").as_double("least"), j.at("most").as_double("most")},
+  return {{j.at("field").as_string("field"), j.at("min").as_double("min"), j.at("max").as_double("max")},
           j.at("bias").as_double("bias"),
           std::move(weights)};
 }
@@ -65,22 +65,37 @@ std::string Grader::json() const {
   std::string weights;
   for (const double w : weights_) weights += fmt::format("{}{:.5g}", weights.empty() ? "" : ",", w);
   return fmt::format(
-      "{{\"grader\":{},\"field\":\"{}\",\"least\":{},\"most\":{},\"words\":\"{}\",\"bias\":{:.6g},\"weights\":[{}]}}"
+      "{{\"grader\":{},\"field\":\"{}\",\"min\":{},\"max\":{},\"words\":\"{}\",\"bias\":{:.6g},\"weights\":[{}]}}"
       "\n",
-      kVersion, scale_.field, scale_.least, scale_.most, words_fingerprint(), bias_, weights);
+      kVersion, scale_.field, scale_.min, scale_.max, words_fingerprint(), bias_, weights);
 }
 
-double Grader::grade(std::string_view utf8, Scratch& s) const {
-  double sum = 0, size = 0;
+void grade_all(std::span<const Grader* const> graders, std::string_view utf8, Grader::Scratch& s,
+               std::span<double> out) {
+  std::ranges::fill(out, 0.0);
+  double size = 0;
   for_each_passage(utf8, [&](std::string_view passage) {
     grader_inputs(passage, s);
     if (s.x[0] == 0.0f) return;  // no word
-    double g = bias_;
-    for (size_t i = 0; i < weights_.size(); ++i) g += weights_[i] * static_cast<double>(s.x[i]);
     const auto n = static_cast<double>(passage.size());
-    sum += n * g, size += n;
+    for (size_t k = 0; k < graders.size(); ++k) {
+      double g = graders[k]->bias_;
+      for (size_t i = 0; i < s.x.size(); ++i) g += graders[k]->weights_[i] * static_cast<double>(s.x[i]);
+      out[k] += n * g;
+    }
+    size += n;
   });
-  return size == 0 ? scale_.least : std::clamp(sum / size, scale_.least, scale_.most);
+  for (size_t k = 0; k < graders.size(); ++k) {
+    const GraderScale& scale = graders[k]->scale_;
+    out[k] = size == 0 ? scale.min : std::clamp(out[k] / size, scale.min, scale.max);
+  }
+}
+
+double Grader::grade(std::string_view utf8, Scratch& scratch) const {
+  const Grader* self = this;
+  double grade = 0;
+  grade_all({&self, 1}, utf8, scratch, {&grade, 1});
+  return grade;
 }
 
 }  // namespace quern::corpus

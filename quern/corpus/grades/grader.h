@@ -6,10 +6,11 @@
 // A longer text is cut at paragraphs into passages of about a thousand bytes, as those that were graded; its grade is their
 // mean, each weighing as much as it is long, within the ends of the scale. English only.
 //
-// File: JSON with grader (the version), field, least, most, words (fingerprint of the word encoder), bias and weights.
+// File: JSON with grader (the version), field, min, max, words (fingerprint of the word encoder), bias and weights.
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,7 @@ namespace quern::corpus {
 
 struct GraderScale {
   std::string field;  // the column that a grade is written to
-  double least = 0, most = 5;
+  double min = 0, max = 5;
 };
 
 class Grader {
@@ -36,13 +37,18 @@ class Grader {
   std::string json() const;
 
   const GraderScale& scale() const { return scale_; }
-  double grade(std::string_view utf8, Scratch& scratch) const;  // a text without a word has the least grade
+  double grade(std::string_view utf8, Scratch& scratch) const;  // a text without a word has the lowest grade
 
  private:
+  friend void grade_all(std::span<const Grader* const>, std::string_view, Scratch&, std::span<double>);
   GraderScale scale_;
   double bias_;
   std::vector<double> weights_;
 };
+
+// The grades of a text by several graders, for little more than the cost of one.
+void grade_all(std::span<const Grader* const> graders, std::string_view utf8, Grader::Scratch& scratch,
+               std::span<double> out);
 
 // Numbers of a passage: its surface, then its vector.
 size_t grader_width();

@@ -8,7 +8,7 @@
 namespace quern::corpus {
 namespace {
 
-constexpr size_t kLeastTexts = 20;
+constexpr size_t kMinTexts = 20;
 
 // Solves A·x = b for a symmetric positive definite A [n, n] (lower half, row-major), in place of b.
 void solve(std::vector<double>& a, std::vector<double>& b) {
@@ -43,14 +43,14 @@ void GraderTrainer::add(std::string_view text, double grade) {
       sums_[i] += x, with_grade_[i] += x * grade;
       for (size_t j = 0; j <= i; ++j) products_[i * width_ + j] += x * static_cast<double>(scratch_.x[j]);
     }
-    least_ = texts_ == 0 ? grade : std::min(least_, grade), most_ = texts_ == 0 ? grade : std::max(most_, grade);
+    min_ = texts_ == 0 ? grade : std::min(min_, grade), max_ = texts_ == 0 ? grade : std::max(max_, grade);
     sum_ += grade, ++texts_;
   });
 }
 
 Grader GraderTrainer::train(const std::string& field, const GraderPenalties& p) const {
-  if (texts_ < kLeastTexts) fail("{} passages with a grade: expected {} or more", texts_, kLeastTexts);
-  if (least_ == most_) fail("all grades are {}: nothing to learn", least_);
+  if (texts_ < kMinTexts) fail("{} passages with a grade: expected {} or more", texts_, kMinTexts);
+  if (min_ == max_) fail("all grades are {}: nothing to learn", min_);
   const auto n = static_cast<double>(texts_);
   std::vector<double> mean(width_), scale(width_), a(width_ * width_), b(width_);
   for (size_t i = 0; i < width_; ++i) {
@@ -67,7 +67,7 @@ Grader GraderTrainer::train(const std::string& field, const GraderPenalties& p) 
   solve(a, b);
   double bias = sum_ / n;
   for (size_t i = 0; i < width_; ++i) b[i] *= scale[i], bias -= b[i] * mean[i];
-  return {{field, least_, most_}, bias, std::move(b)};
+  return {{field, min_, max_}, bias, std::move(b)};
 }
 
 void GradeAgreement::add(double known, double given) {

@@ -17,12 +17,12 @@ class GraderTrainer {
   GraderTrainer();
   void add(std::string_view text, double grade);
   size_t texts() const { return texts_; }
-  // The scale reaches from the least to the greatest grade that was added.
+  // The scale reaches from the lowest to the highest grade that was added.
   Grader train(const std::string& field, const GraderPenalties& penalties = {}) const;
 
  private:
   size_t width_, texts_ = 0;
-  double least_ = 0, most_ = 0, sum_ = 0;
+  double min_ = 0, max_ = 0, sum_ = 0;
   std::vector<double> sums_, products_, with_grade_;  // Σ x, Σ x xᵀ (lower half), Σ x y
   Grader::Scratch scratch_;
 };

@@ -146,7 +146,7 @@ TEST(ShippedGraders, TellALessonFromAnIndex) {
   Grader::Scratch s;
   EXPECT_GT(shipped_education().grade(kLesson, s), shipped_education().grade(kIndex, s) + 1);
   EXPECT_LT(shipped_reading_level().grade(kLesson, s), shipped_reading_level().grade(kIndex, s));
-  EXPECT_EQ(shipped_education().grade(" ", s), shipped_education().scale().least);
+  EXPECT_EQ(shipped_education().grade(" ", s), shipped_education().scale().min);
   // A text of the same passage many times has its grade, nearly: it is cut elsewhere.
   std::string book;
   for (int i = 0; i < 30; ++i) book += std::string(kLesson) + "\n\n";

@@ -2,39 +2,43 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
+#include <vector>
 
 namespace quern::corpus {
 namespace {
 
-using WordSet = std::unordered_set<std::string_view>;
+enum WordKind : uint8_t { kFunction = 1, kExplaining = 2, kAddressing = 4 };
 
-const WordSet& function_words() {
-  static const WordSet words = {
-      "the",  "of",     "and",   "to",    "a",    "in",   "is",  "that", "it",    "for",   "as",    "with",
-      "on",   "by",     "be",    "are",   "this", "or",   "an",  "from", "at",    "not",   "which", "can",
-      "if",   "you",    "when",  "will",  "has",  "have", "was", "were", "but",   "they",  "its",   "all",
-      "one",  "more",   "other", "into",  "than", "then", "so",  "such", "there", "these", "those", "may",
-      "must", "should", "would", "could", "do",   "does", "we",  "our",  "your",  "i",     "he",    "she",
-      "his",  "her",    "them",  "who",   "what", "how",  "why", "where"};
-  return words;
-}
-
-const WordSet& words_of_explaining() {
-  static const WordSet words = {
-      "because", "therefore", "thus",       "hence",     "example",   "examples", "suppose",      "consider",
-      "imagine", "means",     "meaning",    "called",    "since",     "however",  "although",     "while",
-      "whereas", "first",     "second",     "next",      "finally",   "then",     "instead",      "note",
-      "why",     "how",       "understand", "explain",   "explained", "explains", "introduction", "reason",
-      "reasons", "usually",   "often",      "typically", "idea",      "concept",  "simple",       "simply",
-      "similar", "different", "difference", "allows",    "lets"};
-  return words;
-}
-
-const WordSet& words_of_addressing() {
-  static const WordSet words = {"you", "your", "we", "our", "us", "let", "let's", "yourself"};
-  return words;
+// The kinds that a word in lower case has, or 0.
+uint8_t word_kinds(std::string_view word) {
+  constexpr size_t kLongest = 12;
+  static const std::unordered_map<std::string_view, uint8_t> kinds = [] {
+    std::unordered_map<std::string_view, uint8_t> all;
+    for (const char* w :
+         {"the",  "of",     "and",   "to",    "a",    "in",   "is",  "that", "it",    "for",   "as",    "with",
+          "on",   "by",     "be",    "are",   "this", "or",   "an",  "from", "at",    "not",   "which", "can",
+          "if",   "you",    "when",  "will",  "has",  "have", "was", "were", "but",   "they",  "its",   "all",
+          "one",  "more",   "other", "into",  "than", "then", "so",  "such", "there", "these", "those", "may",
+          "must", "should", "would", "could", "do",   "does", "we",  "our",  "your",  "i",     "he",    "she",
+          "his",  "her",    "them",  "who",   "what", "how",  "why", "where"})
+      all[w] |= kFunction;
+    for (const char* w :
+         {"because", "therefore", "thus",       "hence",     "example",   "examples", "suppose",      "consider",
+          "imagine", "means",     "meaning",    "called",    "since",     "however",  "although",     "while",
+          "whereas", "first",     "second",     "next",      "finally",   "then",     "instead",      "note",
+          "why",     "how",       "understand", "explain",   "explained", "explains", "introduction", "reason",
+          "reasons", "usually",   "often",      "typically", "idea",      "concept",  "simple",       "simply",
+          "similar", "different", "difference", "allows",    "lets"})
+      all[w] |= kExplaining;
+    for (const char* w : {"you", "your", "we", "our", "us", "let", "let's", "yourself"}) all[w] |= kAddressing;
+    return all;
+  }();
+  if (word.size() > kLongest) return 0;
+  const auto at = kinds.find(word);
+  return at == kinds.end() ? 0 : at->second;
 }
 
 bool is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -75,7 +79,7 @@ struct Counts {
 void passage_features(std::string_view utf8, std::span<float, kPassageFeatures> out) {
   std::ranges::fill(out, 0.0f);
   Counts n;
-  std::unordered_set<std::string> distinct;
+  std::vector<size_t> distinct;  // hashes
   std::string lower;
   for (size_t i = 0; i < utf8.size();) {
     const auto c = static_cast<unsigned char>(utf8[i]);
@@ -102,13 +106,16 @@ void passage_features(std::string_view utf8, std::span<float, kPassageFeatures> 
     lower.assign(inner);
     for (char& x : lower)
       if (is_upper(static_cast<unsigned char>(x))) x = static_cast<char>(x + 'a' - 'A');
-    n.function += function_words().contains(lower), n.explaining += words_of_explaining().contains(lower);
-    n.addressing += words_of_addressing().contains(lower);
-    distinct.insert(lower);
+    const uint8_t kinds = word_kinds(lower);
+    n.function += (kinds & kFunction) != 0, n.explaining += (kinds & kExplaining) != 0;
+    n.addressing += (kinds & kAddressing) != 0;
+    distinct.push_back(std::hash<std::string_view>()(lower));
     ++n.words;
     i = end;
   }
   if (n.words == 0) return;
+  std::ranges::sort(distinct);
+  const auto kept = std::ranges::unique(distinct).begin() - distinct.begin();
   const double w = n.words, size = std::log1p(w);
   const double values[kPassageFeatures] = {size,
                                            size * size,
@@ -121,7 +128,7 @@ void passage_features(std::string_view utf8, std::span<float, kPassageFeatures> 
                                            std::log(n.lines / w + 0.01),
                                            n.capitals / w,
                                            n.long_words / w,
-                                           static_cast<double>(distinct.size()) / w,
+                                           static_cast<double>(kept) / w,
                                            n.explaining / w,
                                            n.commas / w,
                                            n.brackets / w,

@@ -78,8 +78,10 @@ class AnnotateColumns : public RowColumns {
     }
     if (s.features) put("features", features_json(d.text, squeezed_));
     if (s.grades) {
-      put("education", fmt::format("{:.2f}", shipped_education().grade(d.text, grading_)));
-      put("reading_level", fmt::format("{:.2f}", shipped_reading_level().grade(d.text, grading_)));
+      const Grader* const graders[] = {&shipped_education(), &shipped_reading_level()};
+      double grades[2];
+      grade_all(graders, d.text, grading_, grades);
+      for (size_t i = 0; i < 2; ++i) put(graders[i]->scale().field.c_str(), fmt::format("{:.2f}", grades[i]));
     }
     if (m_->grader)
       put(m_->grader->scale().field.c_str(), fmt::format("{:.4g}", m_->grader->grade(d.text, grading_)));
