@@ -20,7 +20,7 @@ struct AnnotateSettings {
     v("language", language, "add language and language_score: the most probable language and its probability");
     v("features", features, "add features: characters, words, lines, mean word length, shares of digits and symbols");
     v("grades", grades,
-      "add education (0, nothing, to 4, it teaches) and reading_level (1, any adult, to 4, a specialist)");
+      "add education (0, nothing, to 4, it teaches) and reading_level (1, any adult, to 4, an expert)");
     v("grader", grader, "add the column of a grader that train-classifier wrote", {.value = "FILE"});
     v("filter", filter, "add failing: the rules of this filter that the document fails, several filters joined by +",
       {.value = "NAME"});

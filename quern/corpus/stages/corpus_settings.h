@@ -112,7 +112,7 @@ struct DedupSettings {
        .shown_default = "4; 16 for zyda2, 8 for fineweb",
        .range = Bounds::between(1, kMaxBands)});
     v("false_positive_weight", false_positive_weight,
-      "of auto bands: weight of false positives; false negatives weigh what is left of 1",
+      "weight of false positives with auto bands; false negatives weigh what is left of 1",
       {.value = "W", .range = Bounds::between(0, 1)});
     v("seed", seed, "random seed of the hash functions", {.shown_default = "1; 10 for zyda2"});
     v("shingle", shingle, "shingle length: words, or characters of raw text with zyda2",
