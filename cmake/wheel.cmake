@@ -22,4 +22,5 @@ foreach(name stemmer sqlite3)
   file(CREATE_LINK ${QUERN_ARCHIVE_${name}} ${archives}/${file} SYMBOLIC)
 endforeach()
 link_directories(BEFORE ${archives})
+add_compile_options(-ffunction-sections)  # so that --gc-sections finds what nothing calls
 add_link_options(-static-libstdc++ -shared-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,-O1)

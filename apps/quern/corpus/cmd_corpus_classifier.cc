@@ -88,16 +88,17 @@ void TrainCommand::check() const {
       wrong("--grade-field cannot be used with --good and --bad: give texts as INPUT");
     if (inputs.empty()) wrong("INPUT is missing: expected files with texts and grades");
     if (!labels.empty()) wrong("--labels needs --label-field");
+    if (passes) wrong("--passes cannot be used with --grade-field: a grader is solved in one step");
     return;
   }
   if (label_field.empty()) {
     if (!inputs.empty())
       wrong(
-          "--label-field or --grade-field is missing: name the field with the label or the grade of a text, or give "
-          "--good "
-          "and --bad");
+          "--label-field or --grade-field is missing: name the field with the label or the grade of a text, or "
+          "give --good and --bad");
     if (good.empty() || bad.empty()) wrong("--good or --bad is missing: give at least one of each");
-    if (!test.empty() || !labels.empty()) wrong("--test and --labels need --label-field or --grade-field");
+    if (!test.empty() || !labels.empty())
+      wrong("--test needs --label-field or --grade-field, and --labels the former");
     return;
   }
   if (!good.empty() || !bad.empty()) wrong("--label-field cannot be used with --good and --bad: give texts as INPUT");

@@ -43,13 +43,12 @@ struct TokenCommand {
 
 int TokenCommand::run(ReportForm form) const {
   const text::Tokenizer t = text::Tokenizer::load(settings.tokenizer);
-  const TokenRun run{
-      .scan = flags.scan(),
-      .end_token = settings.end_token,
-      .tokenizer = fmt::format("{:016x}", file_hash(std::filesystem::path(settings.tokenizer) / "tokenizer.json")),
-      .prefix = shards.out,
-      .checkpoint_bytes = flags.output().checkpoint_bytes,
-      .rows = settings.rows};
+  const TokenRun run{.scan = flags.scan(),
+                     .end_token = settings.end_token,
+                     .tokenizer = tokenizer_hash(settings.tokenizer),
+                     .prefix = shards.out,
+                     .checkpoint_bytes = flags.output().checkpoint_bytes,
+                     .rows = settings.rows};
   Json j;
   TokenShardReport r;
   {

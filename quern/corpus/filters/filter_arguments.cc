@@ -19,12 +19,24 @@ std::vector<std::string> filter_arguments(const std::string& all, size_t n, cons
   return parts;
 }
 
-double probability_argument(const std::string& word, const char* form) {
+namespace {
+
+double bounded_number(const std::string& word, double min, double max, const char* kind, const char* form) {
   double v = 0;
   const char* end = word.data() + word.size();
-  if (word.empty() || std::from_chars(word.data(), end, v).ptr != end || !(v >= 0 && v <= 1))
-    fail("'{}': expected a probability from 0 to 1, as in {}", word, form);
+  if (word.empty() || std::from_chars(word.data(), end, v).ptr != end || !(v >= min && v <= max))
+    fail("'{}': expected a {} from {} to {}, as in {}", word, kind, min, max, form);
   return v;
+}
+
+}  // namespace
+
+double number_argument(const std::string& word, double min, double max, const char* form) {
+  return bounded_number(word, min, max, "number", form);
+}
+
+double probability_argument(const std::string& word, const char* form) {
+  return bounded_number(word, 0, 1, "probability", form);
 }
 
 }  // namespace quern::corpus

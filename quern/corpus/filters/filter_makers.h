@@ -1,6 +1,7 @@
 // The filters, one function per filter; each has its own file, whose header documents its rules. `lists`: the folder
 // of word lists that a user named, or empty.
 #pragma once
+#include <memory>
 #include <string>
 
 #include "quern/corpus/filters/filter.h"
@@ -15,6 +16,12 @@ FilterMaker fineweb_filter(const std::string& lists);
 FilterMaker mojibake_filter(const std::string& lists);
 FilterMaker pii_filter(const std::string& lists);
 FilterMaker url_filter(const std::string& lists);
+
+// A model that ships, as filters hold theirs.
+template <class Model>
+std::shared_ptr<const Model> not_owned(const Model& model) {
+  return {&model, [](const Model*) {}};
+}
 
 // Those that ask a model take what stands behind their name and a colon.
 FilterMaker fasttext_filter(const std::string& arguments);

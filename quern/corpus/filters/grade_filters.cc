@@ -1,9 +1,7 @@
 // Filters by grade: education:MIN keeps a document when the shipped grader gives it at least MIN, reading-level:MAX when the
 // level is at most MAX, grader:FILE:MIN by a grader that was trained here (train-classifier --grade-field).
-#include <charconv>
 #include <memory>
 
-#include "quern/base/error.h"
 #include "quern/corpus/filters/filter_arguments.h"
 #include "quern/corpus/filters/filter_makers.h"
 #include "quern/corpus/grades/shipped_graders.h"
@@ -32,32 +30,20 @@ class GradeFilter : public DocumentFilter {
   Grader::Scratch scratch_;
 };
 
-double limit_argument(const std::string& word, const GraderScale& scale, const char* form) {
-  double limit = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), limit);
-  if (error != std::errc() || end != word.data() + word.size() || !(limit >= scale.min && limit <= scale.max))
-    fail("filter {}: '{}': expected a number from {} to {}", form, word, scale.min, scale.max);
-  return limit;
-}
-
-std::shared_ptr<const Grader> shipped(const Grader& grader) {
-  return {&grader, [](const Grader*) {}};
-}
-
 FilterMaker grade_filter(std::shared_ptr<const Grader> grader, const std::string& limit, bool at_most,
                          const char* rule, const char* form) {
-  const double x = limit_argument(limit, grader->scale(), form);
+  const double x = number_argument(limit, grader->scale().min, grader->scale().max, form);
   return [=] { return std::make_unique<GradeFilter>(grader, x, at_most, rule); };
 }
 
 }  // namespace
 
 FilterMaker education_filter(const std::string& arguments) {
-  return grade_filter(shipped(shipped_education()), arguments, false, "education", "education:MIN");
+  return grade_filter(not_owned(shipped_education()), arguments, false, "education", "education:MIN");
 }
 
 FilterMaker reading_level_filter(const std::string& arguments) {
-  return grade_filter(shipped(shipped_reading_level()), arguments, true, "reading_level", "reading-level:MAX");
+  return grade_filter(not_owned(shipped_reading_level()), arguments, true, "reading_level", "reading-level:MAX");
 }
 
 FilterMaker grader_filter(const std::string& arguments) {

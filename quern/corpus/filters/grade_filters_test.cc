@@ -9,10 +9,9 @@ namespace {
 
 constexpr std::string_view kLesson =
     "Water rises through a plant against its weight. Why does it not fall back? Because its parts hold on to each "
-    "other, and to "
-    "the walls of very thin tubes, so that a column of it can be pulled up from above. For example, a leaf that "
-    "loses water "
-    "in the sun pulls the next drop after it, and that one pulls another, down to the root.";
+    "other, and to the walls of very thin tubes, so that a column of it can be pulled up from above. For example, a "
+    "leaf that "
+    "loses water in the sun pulls the next drop after it, and that one pulls another, down to the root.";
 constexpr std::string_view kIndex =
     "xcb_connect() | 12\nxcb_disconnect() | 14, 15\nXCB_NONE | 3\nxcb_flush() | 77\nxcb_get_setup() | "
     "81\nxcb_window_t | 92";

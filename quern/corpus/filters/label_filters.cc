@@ -61,7 +61,7 @@ FilterMaker language_filter(const std::string& arguments) {
   const bool minimum = arguments.find(':') != arguments.npos;
   const std::vector<std::string> a = filter_arguments(minimum ? arguments : arguments + ":0.5", 2, kLanguageForm);
   const double p = probability_argument(a[1], kLanguageForm);
-  const std::shared_ptr<const NgramClassifier> model(&shipped_languages(), [](const NgramClassifier*) {});
+  const std::shared_ptr<const NgramClassifier> model = not_owned(shipped_languages());
   const std::vector<size_t> wanted = find_labels(a[0], model->labels(), kLanguageForm);
   return [=] { return std::make_unique<LabelFilter>(model, wanted, p, "language"); };
 }

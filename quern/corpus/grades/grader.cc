@@ -64,10 +64,10 @@ Grader Grader::load(const std::filesystem::path& file) { return parse(read_file(
 std::string Grader::json() const {
   std::string weights;
   for (const double w : weights_) weights += fmt::format("{}{:.5g}", weights.empty() ? "" : ",", w);
-  return fmt::format(
-      "{{\"grader\":{},\"field\":\"{}\",\"min\":{},\"max\":{},\"words\":\"{}\",\"bias\":{:.6g},\"weights\":[{}]}}"
-      "\n",
-      kVersion, scale_.field, scale_.min, scale_.max, words_fingerprint(), bias_, weights);
+  return fmt::format(R"({{"grader":{},"field":{},"min":{},"max":{},"words":"{}","bias":{:.6g},"weights":[{}]}})"
+                     "\n",
+                     kVersion, Json(scale_.field).dump(), scale_.min, scale_.max, words_fingerprint(), bias_,
+                     weights);
 }
 
 void grade_all(std::span<const Grader* const> graders, std::string_view utf8, Grader::Scratch& s,

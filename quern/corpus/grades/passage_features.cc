@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "quern/corpus/bytes/ascii.h"
+
 namespace quern::corpus {
 namespace {
 
@@ -104,8 +106,7 @@ void passage_features(std::string_view utf8, std::span<float, kPassageFeatures> 
         std::ranges::count_if(inner, [](char x) { return is_lead(static_cast<unsigned char>(x)); }));
     n.letters_of_words += length, n.long_words += length >= 9;
     lower.assign(inner);
-    for (char& x : lower)
-      if (is_upper(static_cast<unsigned char>(x))) x = static_cast<char>(x + 'a' - 'A');
+    for (char& x : lower) x = ascii_lower(x);
     const uint8_t kinds = word_kinds(lower);
     n.function += (kinds & kFunction) != 0, n.explaining += (kinds & kExplaining) != 0;
     n.addressing += (kinds & kAddressing) != 0;

@@ -57,8 +57,7 @@ std::string band_advice(double threshold, BandShape shape, int rows, LowPairs lo
   const double at = misses ? threshold : threshold / 2;
   return fmt::format(
       "{} LSH bands of {} rows are made for another threshold than {}: they make a pair of similarity {:.2f} a "
-      "candidate "
-      "with probability {:.2f}, the optimum of {} bands of {} rows with {:.2f}",
+      "candidate with probability {:.2f}, the optimum of {} bands of {} rows with {:.2f}",
       shape.bands, shape.rows, threshold, at, collision_probability(at, shape), best.bands, best.rows,
       collision_probability(at, best));
 }

@@ -98,7 +98,7 @@ TokenJob token_job(const BuildFolder& b) {
   return {.inputs = mixed ? parts_of(b.out / "mixed") : kept_documents(b.recipe, b.state.kept, b.out),
           .run = {.scan = scan_of(mixed ? std::vector<FieldMap>{FieldMap()} : kept_fields(b)),
                   .end_token = t.end_token,
-                  .tokenizer = fmt::format("{:016x}", file_hash(fs::path(t.tokenizer) / "tokenizer.json")),
+                  .tokenizer = tokenizer_hash(t.tokenizer),
                   .prefix = b.out / "tokens",
                   .own_sources = mixed,
                   .rows = t.rows},

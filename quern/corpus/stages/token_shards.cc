@@ -1,4 +1,5 @@
 #include "quern/corpus/stages/token_shards.h"
+#include "quern/corpus/bytes/hashing.h"
 
 #include <algorithm>
 #include <string_view>
@@ -104,6 +105,10 @@ struct Encoded : TokenBlock {
 };
 
 }  // namespace
+
+std::string tokenizer_hash(const std::filesystem::path& folder) {
+  return fmt::format("{:016x}", file_hash(folder / "tokenizer.json"));
+}
 
 void add_source_counts(const std::vector<TokenSource>& one, std::vector<TokenSource>& to) {
   for (const TokenSource& s : one) add_source_count(s, to);

@@ -25,6 +25,8 @@ struct TokenRun {
   std::string what() const;                // all that decides what is written, the inputs apart
 };
 
+std::string tokenizer_hash(const std::filesystem::path& folder);  // of its tokenizer.json, for TokenRun
+
 // What a source gave: that which a row names itself, or that of its file. The first 1000 names count, and those of at
 // most 256 bytes; what has another is of "others".
 struct TokenSource {

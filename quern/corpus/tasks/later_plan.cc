@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "quern/base/error.h"
-#include "quern/base/mmap.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/stages/row_stage.h"
 
@@ -60,7 +59,7 @@ TokenJob token_job(const TaskPlan& plan) {
     job = {.inputs = plan.inputs(),
            .run = {.scan = row_scan(plan.recipe),
                    .end_token = t.end_token,
-                   .tokenizer = fmt::format("{:016x}", file_hash(fs::path(t.tokenizer) / "tokenizer.json")),
+                   .tokenizer = tokenizer_hash(t.tokenizer),
                    .prefix = plan.out,
                    .rows = t.rows},
            .tokenizer = t.tokenizer};

@@ -282,8 +282,9 @@ TaskPlan plan_tokens(const CorpusRecipe& recipe, const TokenStage& stage, const 
   plan.recipe.tokenize->tokenizer = absolute(plan.recipe.tokenize->tokenizer);
   plan.stages = token_stages(plan.shards.size(), s.tasks);
   plan.stages.push_back({"finish", 1, {"concat"}});
-  plan.models = token_job(plan).run.tokenizer;
-  return end_plan(std::move(plan), in, token_job(plan).run.what(), s);
+  const TokenRun run = token_job(plan).run;
+  plan.models = run.tokenizer;
+  return end_plan(std::move(plan), in, run.what(), s);
 }
 
 }  // namespace quern::corpus
