@@ -44,8 +44,20 @@ bool has_ascii_words_avx512() {
   return here && active_isa() == Isa::avx512;
 }
 
+bool has_ascii_words_avx2() {
+  // The first two Zen generations take hundreds of cycles for the instructions that gather bits.
+  static const bool here = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+                           !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2");
+  return here && active_isa() >= Isa::avx2;
+}
+
 void ascii_words(const char* piece, size_t n, WordState& w) {
-  n >= 16 && has_ascii_words_avx512() ? ascii_words_avx512(piece, n, w) : ascii_words_ref(piece, n, w);
+  if (n >= 16 && has_ascii_words_avx512())
+    ascii_words_avx512(piece, n, w);
+  else if (n >= 16 && has_ascii_words_avx2())
+    ascii_words_avx2(piece, n, w);
+  else
+    ascii_words_ref(piece, n, w);
 }
 
 }  // namespace quern::corpus

@@ -88,7 +88,7 @@ class FollowUpReader {
   }
   FollowUp of_days(Day lo, Day hi, Grain grain);
   void keep_hours(FollowUp& f);
-  const std::vector<uint32_t>& rows();
+  const RowRuns& rows();
   bool days(Day& lo, Day& hi, BaseGrain& grain);
   FollowUp shifted(Unit u, int64_t by);
   std::optional<FollowUp> step_of_unit(size_t i);
@@ -120,7 +120,7 @@ class FollowUpReader {
   const Clock& clock_;
   std::vector<uint8_t> used_;
   bool counted_ = false;
-  std::optional<std::vector<uint32_t>> rows_;
+  std::optional<RowRuns> rows_;
 };
 
 }  // namespace quern::memory

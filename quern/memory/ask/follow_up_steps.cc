@@ -31,7 +31,7 @@ void FollowUpReader::keep_hours(FollowUp& f) {
   if (excepts) settle_frames(f.query);
 }
 
-const std::vector<uint32_t>& FollowUpReader::rows() {
+const RowRuns& FollowUpReader::rows() {
   if (!rows_) rows_ = select_rows(carried_.query, table_, clock_).rows;
   return *rows_;
 }

@@ -1,10 +1,8 @@
 #include "quern/memory/ask/memory.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "quern/base/error.h"
-#include "quern/memory/topic/walk_rank.h"
 
 namespace quern::memory {
 namespace {
@@ -57,7 +55,7 @@ Json MemoryResult::json(int64_t conversation) const {
   Json p = plan.json(conversation);
   p.set("route", route_name(route));
   if (!topic.empty()) p.set("topic", topic);
-  if (route == Route::time || route == Route::both) {
+  if ((route == Route::time || route == Route::both) && !many_runs) {
     Json runs = Json::array();
     for (const auto& [lo, hi] : within) {
       Json run = Json::array();
@@ -192,83 +190,6 @@ int64_t Memory::forget_all() {
 
 size_t Memory::resident_bytes() const { return table_.bytes() + (index_ ? index_->bytes() : 0); }
 
-// The same turns by a walk over what is alike among them; of many, among those that BM25 finds first.
-std::vector<recall::ScoredDocument> Memory::walked(const std::string& topic, const std::vector<int64_t>& ids) {
-  std::vector<std::string> texts;
-  for (const int64_t id : ids) texts.push_back(store_.text(id));
-  std::vector<recall::ScoredDocument> hits;
-  for (const auto& [at, score] : walk_scores(texts, topic)) hits.push_back({ids[at], static_cast<float>(score)});
-  return hits;
-}
-
-// BM25, the walk, or both among the rows; a turn also gets a share of what its neighbors in the session score,
-// whoever spoke.
-std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector<uint32_t>& rows,
-                                     const AskOptions& o) {
-  constexpr size_t kEnough = 100;  // of all turns, so many are looked at
-  const bool all = rows.size() == table_.size();
-  std::vector<int64_t> ids;
-  auto neighbors = [&](uint32_t r, auto&& f) {
-    if (r > 0 && table_.session[r - 1] == table_.session[r]) f(r - 1);
-    if (r + 1 < table_.size() && table_.session[r + 1] == table_.session[r]) f(r + 1);
-  };
-  if (!all) {
-    for (const uint32_t r : rows) {
-      ids.push_back(table_.id[r]);
-      if (o.neighbor > 0) neighbors(r, [&](uint32_t n) { ids.push_back(table_.id[n]); });
-    }
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  }
-  const size_t enough = std::max<size_t>(kEnough, 4 * static_cast<size_t>(o.k));
-  constexpr size_t kMaxVisited = 2000, kFewRows = 500;
-  const TopicRank how = o.rank != TopicRank::automatic    ? o.rank
-                        : !all && rows.size() <= kFewRows ? TopicRank::mixpr
-                                                          : TopicRank::bm25;
-  std::vector<recall::ScoredDocument> hits;
-  if (how != TopicRank::mixpr || (all ? rows.size() : ids.size()) > kMaxVisited) {
-    const size_t looked_at = how == TopicRank::bm25 ? enough : std::max(enough, kMaxVisited);
-    hits = all ? index().top(topic, looked_at) : index().top(topic, looked_at, ids);
-  }
-  if (how != TopicRank::bm25) {
-    if (all && rows.size() <= kMaxVisited) {
-      ids = table_.id;
-      std::sort(ids.begin(), ids.end());
-    } else if (all || ids.size() > kMaxVisited) {
-      ids.clear();
-      for (const recall::ScoredDocument& h : hits) ids.push_back(h.id);
-      std::sort(ids.begin(), ids.end());
-    }
-    std::vector<recall::ScoredDocument> walk = walked(topic, ids);
-    if (how == TopicRank::mixpr) {
-      hits = std::move(walk);
-    } else {
-      for (std::vector<recall::ScoredDocument>* list : {&hits, &walk}) {
-        float maximum = 0;
-        for (const recall::ScoredDocument& h : *list) maximum = std::max(maximum, h.score);
-        for (recall::ScoredDocument& h : *list) h.score /= maximum > 0 ? maximum : 1;
-      }
-      hits.insert(hits.end(), walk.begin(), walk.end());
-    }
-  }
-  std::unordered_map<uint32_t, double> scores;
-  for (const recall::ScoredDocument& h : hits) {
-    const auto row = static_cast<uint32_t>(table_.row_of_id(h.id));
-    scores[row] += h.score;
-    if (o.neighbor > 0) neighbors(row, [&](uint32_t n) { scores[n] += o.neighbor * h.score; });
-  }
-  std::vector<std::pair<uint32_t, double>> order;
-  for (const auto& [row, score] : scores)
-    if (all || std::binary_search(rows.begin(), rows.end(), row)) order.emplace_back(row, score);
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
-  if (order.size() > static_cast<size_t>(o.k)) order.resize(static_cast<size_t>(o.k));
-  std::vector<RankedTurn> out;
-  for (const auto& [row, score] : order) out.push_back({table_.response[row], score});
-  return out;
-}
-
 // Words that no turn has can rank nothing.
 void Memory::drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes) {
   std::vector<std::string> unheard;
@@ -321,7 +242,6 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   if (who && read.topic.words.empty() && out.context_turn < 0) read.topic.words = read.topic.deeds;
   if (filtered) {
     const std::string& name = speakers_[static_cast<size_t>(*who)];
-    std::erase_if(rows.rows, [&](uint32_t r) { return table_.speaker[r] != *who; });
     out.plan.steps.push_back({Column::speaker,
                               false,
                               {name},
@@ -329,7 +249,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
                                           info_.id, sql_quoted(name))});
     rows.restricted = true;
   }
-  if (rows.restricted) out.within = table_.runs(rows.rows);
+  if (rows.restricted) tell_within(rows, out);
   const bool timed = !read.time.empty() || !read.time.notes.empty();
   if (timed && !read.topic.words.empty()) drop_unheard(read.topic.words, out.notes);
   out.topic = read.topic.text();
@@ -342,33 +262,41 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   return out;
 }
 
+// A speaker's turns of a long time are one run each: so many serve nobody.
+void Memory::tell_within(const Selection& rows, MemoryResult& out) const {
+  constexpr size_t kMostRuns = 1000;
+  if (const auto few = rows.runs(table_, kMostRuns))
+    out.within = table_.runs(*few);
+  else
+    out.many_runs = true;
+}
+
 // Every row of the time; without one the latest session.
 void Memory::by_time(Selection& rows, MemoryResult& out) const {
   out.route = rows.restricted ? Route::time : Route::neither;
   if (out.route == Route::neither && !rows.rows.empty()) {
-    const int32_t last = table_.session[rows.rows.back()];
-    std::erase_if(rows.rows, [&](uint32_t r) { return table_.session[r] != last; });
+    const int32_t last[] = {table_.session[rows.rows.back()]};
+    rows.rows = rows.rows & table_.in_sessions(last);
     out.notes.push_back("neither a time nor a topic: the latest session");
   }
-  for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
+  for (const uint32_t r : rows.list(table_)) out.responses.push_back(table_.response[r]);
 }
 
 void Memory::by_topic(Selection& rows, const AskOptions& o, MemoryResult& out) {
   out.route = rows.restricted ? Route::both : Route::topic;
-  const size_t there = rows.rows.size();
-  if (rows.rows.empty() && rows.restricted) {
+  const size_t there = rows.size(table_);
+  if (there == 0 && rows.restricted) {
     out.notes.push_back("no turn meets the time and the speaker: ranked without them");
-    for (uint32_t r = 0; r < table_.size(); ++r)
-      if (table_.local(r) <= o.now) rows.rows.push_back(r);
+    rows.rows = table_.local_between(kNoBegin, o.now), rows.speaker.reset();
   }
-  out.ranked = rank(out.topic, rows.rows, o);
+  out.ranked = rank(out.topic, rows, o);
   for (const RankedTurn& r : out.ranked) out.responses.push_back(r.response);
   if (!out.ranked.empty() && rows.restricted && out.ranked.size() < there)
     out.notes.push_back(
         fmt::format("the {} of {} turns there that suit '{}' best", out.ranked.size(), there, out.topic));
   if (out.ranked.empty() && rows.restricted) {
     out.notes.push_back(fmt::format("none of the words '{}' occurs there: all its rows", out.topic));
-    for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
+    for (const uint32_t r : rows.list(table_)) out.responses.push_back(table_.response[r]);
   } else if (out.ranked.empty()) {
     out.notes.push_back(fmt::format("no turn has a word of '{}'", out.topic));
   }

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,7 +45,7 @@ struct MemoryOptions {
 enum class Route : uint8_t { time, topic, both, neither };
 const char* route_name(Route r);
 
-// automatic: mixpr where a time or a speaker leaves few turns, else bm25.
+// automatic: bm25; where a time or a speaker leaves few turns, its best one and then mixpr's.
 enum class TopicRank : uint8_t { automatic, bm25, mixpr, both };
 TopicRank topic_rank(std::string_view name);  // throws Error
 
@@ -70,8 +71,9 @@ struct MemoryResult {
   std::vector<int32_t> responses;  // of a time question: all rows, in order; of a topic: the k best, best first
   std::vector<RankedTurn> ranked;  // of a topic
   // Every turn of the time and the speaker, whether a topic was ranked among them or not: runs of response numbers.
-  // Empty when neither restricts.
+  // Empty when neither restricts, and when there are more than 1,000 runs.
   std::vector<std::pair<int32_t, int32_t>> within;
+  bool many_runs = false;
   Plan plan;
   std::string topic;
   std::string reading;  // the question in plain English, when it was put into other words
@@ -104,8 +106,16 @@ class Memory {
   void refresh();
   void resident(const StoredTurn& s, const SpokenTurn& t);
   const TopicIndex& index();
-  std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
-  std::vector<recall::ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
+  std::vector<RankedTurn> rank(const std::string& topic, const Selection& rows, const AskOptions& o);
+  std::vector<recall::ScoredDocument> best_among(const std::string& topic, const Selection& rows, size_t wanted,
+                                                 bool neighbors);
+  std::vector<recall::ScoredDocument> walked(const std::string& topic, std::span<const uint32_t> rows);
+  std::vector<RankedTurn> ranked_rows(std::span<const recall::ScoredDocument> hits, const Selection& rows,
+                                      const AskOptions& o) const;
+  std::vector<RankedTurn> walk_behind_best(const std::string& topic, std::vector<RankedTurn> found,
+                                           std::span<const recall::ScoredDocument> hits, const Selection& rows,
+                                           const AskOptions& o);
+  void tell_within(const Selection& rows, MemoryResult& out) const;
   EventSource events_until(LocalSeconds now);
   void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);
   bool by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult& out);

@@ -239,5 +239,27 @@ TEST(Memory, TheFirstAndTheLastThingThatSomebodySaid) {
   }
 }
 
+// The best of all turns are another speaker's: those of the one who is asked about are found behind them.
+TEST(Memory, OneSpeakersBestAmongManyBetterOnes) {
+  Memory m(":memory:", {.create = true, .conversation = "c"});
+  std::vector<SpokenTurn> turns;
+  for (int i = 0; i < 6000; ++i) {
+    const bool ada = i % 8 == 0;
+    std::string text = ada ? "we spoke at length about many things and one of them was bread" : "bread bread";
+    if (ada && i % 400 != 0) text = "nothing of the kind";
+    turns.push_back({ada ? "Ada" : "Bo", text, 1'700'000'000 + i * 2000, 0});
+  }
+  m.add_all(turns);
+  AskOptions o;
+  o.now = 1'700'000'000 + 6000 * 2000 + 60;
+  const MemoryResult all = m.ask("What did Ada say about bread?", o);
+  ASSERT_EQ(all.responses.size(), 10u);
+  for (const int32_t r : all.responses) EXPECT_EQ(r % 400, 0) << r;
+  o.k = 20;
+  EXPECT_EQ(m.ask("What did Ada say about bread?", o).responses.size(), 15u);
+  EXPECT_FALSE(all.many_runs);
+  EXPECT_EQ(all.within.size(), 750u);
+}
+
 }  // namespace
 }  // namespace quern::memory

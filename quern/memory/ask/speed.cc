@@ -46,6 +46,11 @@ int64_t resident_of_process() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
+struct KindAsked {
+  const char* name;
+  std::string question;
+};
+
 class TurnMaker {
  public:
   SpokenTurn next() {
@@ -55,15 +60,19 @@ class TurnMaker {
     const uint64_t words = 12 + rng_.below(49);
     for (uint64_t w = 0; w < words; ++w) {
       // rank ≈ exp(u · ln V): frequencies fall as 1 / rank
-      const auto rank = static_cast<int64_t>(std::exp(rng_.uniform() * std::log(60'000.0)));
       if (w) t.text += ' ';
-      for (int64_t r = rank; r > 0; r /= 21) {
-        t.text += "bcdfghjklmnpqrstvwxyz"[r % 21];
-        t.text += "aeiou"[r % 5];
-      }
+      t.text += word(static_cast<int64_t>(std::exp(rng_.uniform() * std::log(60'000.0))));
     }
     words_ += static_cast<int64_t>(words), ++n_;
     return t;
+  }
+  static std::string word(int64_t rank) {
+    std::string out;
+    for (int64_t r = rank; r > 0; r /= 21) {
+      out += "bcdfghjklmnpqrstvwxyz"[r % 21];
+      out += "aeiou"[r % 5];
+    }
+    return out;
   }
   int64_t words() const { return words_; }
   int64_t time() const { return time_; }
@@ -90,6 +99,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   const int64_t before = resident_of_process();
   const std::filesystem::path file = folder / "memory.db";
   if (std::filesystem::exists(file)) fail("{} already exists", file.string());
+  std::filesystem::create_directories(folder);
   Memory m(file, {.create = true, .durable = false, .conversation = "speed", .zone = "UTC", .gap = kUsualGap});
   TurnMaker maker;
   std::vector<SpokenTurn> batch;
@@ -100,17 +110,27 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
             }
           }));
   batch.shrink_to_fit();
+  // One word is in about one of a hundred turns, the other in about one of a thousand.
+  const std::string topic = fmt::format("the {} and the {}", TurnMaker::word(300), TurnMaker::word(3000));
+  const KindAsked kinds[] = {{"session", "What did we discuss two sessions ago?"},
+                             {"day", "What did we discuss yesterday?"},
+                             {"weekday_and_hour", "What did we discuss on Sunday mornings?"},
+                             {"topic", "What about " + topic + "?"},
+                             {"speaker_and_topic", "What did Ada say about " + topic + "?"},
+                             {"speaker_topic_and_day", "What did Ada say about " + topic + " yesterday?"},
+                             {"speaker_topic_and_month", "What did Ada say about " + topic + " in the last month?"}};
+  const std::string& about = kinds[3].question;
   AskOptions ask;
   ask.now = maker.time() + 3000;
   MemoryResult first;
-  out.set("load_and_index_seconds", seconds_of([&] { first = m.ask("What about the babe and the dodo?", ask); }));
+  out.set("load_and_index_seconds", seconds_of([&] { first = m.ask(about, ask); }));
   out.set("reopened_and_asked_seconds", seconds_of([&] {  // as a new process does it
             Memory again(file,
                          {.create = false, .durable = false, .conversation = "speed", .zone = "", .gap = kUsualGap});
-            const MemoryResult a = again.ask("What about the babe and the dodo?", ask);
+            const MemoryResult a = again.ask(about, ask);
             QUERN_CHECK(a.responses == first.responses);
           }));
-  std::vector<double> append, busy, control, visible, time, topic, alone;
+  std::vector<double> append, busy, control, visible, asked[std::size(kinds)];
   for (int64_t i = 0; i < o.appends; ++i) {
     SpokenTurn t = maker.next();
     const std::string mark = fmt::format("marker{}", i);
@@ -129,10 +149,8 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
     MemoryResult a;
     visible.push_back(append.back() + 1e3 * seconds_of([&] { a = m.ask("What about " + mark + "?", ask); }));
     QUERN_CHECK(!a.responses.empty() && a.responses[0] == s.response, "turn {} was not found", i);
-    time.push_back(1e3 * seconds_of([&] { a = m.ask("What did we discuss two sessions ago?", ask); }));
-    alone.push_back(1e3 * seconds_of([&] { a = m.ask("What about the babe and the dodo?", ask); }));
-    topic.push_back(
-        1e3 * seconds_of([&] { a = m.ask("What did Ada say about the babe and the dodo in the last month?", ask); }));
+    for (size_t k = 0; k < std::size(kinds); ++k)
+      asked[k].push_back(1e3 * seconds_of([&] { a = m.ask(kinds[k].question, ask); }));
   }
   out.set("turns", o.turns + o.appends), out.set("words", maker.words());
   out.set("append_ms_median", at(append, 0.5)), out.set("append_ms_p99", at(append, 0.99)),
@@ -140,8 +158,14 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   out.set("append_cpu_ms_p99", at(busy, 0.99));  // without what other processes took
   out.set("control_50us_ms_p99", at(control, 0.99));
   out.set("append_and_find_ms_median", at(visible, 0.5));
-  out.set("time_question_ms_median", at(time, 0.5)), out.set("time_and_topic_question_ms_median", at(topic, 0.5));
-  out.set("topic_question_ms_median", at(alone, 0.5)), out.set("topic_question_ms_p99", at(alone, 0.99));
+  Json questions = Json::object();
+  for (size_t k = 0; k < std::size(kinds); ++k) {
+    Json one = Json::object();
+    one.set("question", kinds[k].question), one.set("ms_median", at(asked[k], 0.5));
+    one.set("ms_p99", at(asked[k], 0.99)), one.set("times", static_cast<int64_t>(asked[k].size()));
+    questions.set(kinds[k].name, std::move(one));
+  }
+  out.set("questions", std::move(questions));
   out.set("resident_bytes", static_cast<int64_t>(m.resident_bytes()));
   out.set("process_resident_bytes", resident_of_process() - before);
   out.set("file_bytes", static_cast<int64_t>(std::filesystem::file_size(file)));

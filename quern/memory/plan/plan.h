@@ -1,7 +1,8 @@
 // Query plan of a temporal question: which rows of the conversation table it selects. The constraints of a TimeQuery
 // become a chain of the paper's two functions over its columns: f_value(column,[v, …]) keeps rows with one of the
 // values and f_between(column,[lo,hi]) those inside, and each is also a SQL condition. Counting ("the third chat in
-// May") is resolved to session numbers, so the chain says what was kept. Cost: linear in the rows.
+// May") is resolved to session numbers, so the chain says what was kept. Cost: searches in the columns of time and sessions, a
+// few for every run of rows that is kept; days of the week and hours cost some for every day.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/memory/plan/row_runs.h"
 #include "quern/memory/plan/turn_table.h"
 #include "quern/memory/time/time_query.h"
 
@@ -33,9 +35,14 @@ struct Plan {
 
 struct Selection {
   Plan plan;
-  std::vector<uint32_t> rows;      // ascending
+  RowRuns rows;
+  std::optional<int32_t> speaker;  // only this one's turns among the rows; none: those of all that are in them
   std::vector<std::string> notes;  // what was set aside, widened, or could not be meant
   bool restricted = false;         // a constraint applied
+  size_t size(const TurnTable& table) const;
+  bool has(uint32_t row, const TurnTable& table) const;
+  std::vector<uint32_t> list(const TurnTable& table) const;                // ascending
+  std::optional<RowRuns> runs(const TurnTable& table, size_t most) const;  // none: there are more
 };
 // Turns after clock.now do not exist for the question. Responses are counted among those of `speaker`, when given; the
 // chain does not name the speaker.

@@ -1,5 +1,5 @@
 // Rows of the conversation table that meet every one of a list of constraints: dates first, then hours, then sessions
-// counted among the rest, then responses. A row mask says which rows there are to begin with.
+// counted among the rest, then responses. It begins with the rows that it is given.
 #pragma once
 #include <algorithm>
 #include <span>
@@ -11,11 +11,11 @@ namespace quern::memory {
 
 class RowSelector {
  public:
-  RowSelector(std::span<const TimeConstraint> constraints, const TurnTable& table, const Clock& clock,
-              std::vector<uint8_t> begin, std::optional<int32_t> speaker);
+  RowSelector(std::span<const TimeConstraint> constraints, const TurnTable& table, const Clock& clock, RowRuns begin,
+              std::optional<int32_t> speaker);
   void run();
   void count_what_is_kept() { restricted_ = true; }  // sessions are counted among the rows that it begins with
-  std::vector<uint8_t>& kept() { return keep_; }
+  RowRuns& kept() { return keep_; }
   std::vector<PlanStep>& steps() { return steps_; }
   std::vector<std::string>& notes() { return notes_; }
 
@@ -26,17 +26,7 @@ class RowSelector {
     std::vector<TimeRange> ranges;
     int standing;
   };
-  template <class F>
-  void keep_if(F&& f) {
-    for (size_t r = 0; r < n_; ++r)
-      if (keep_[r] && !f(r)) keep_[r] = 0;
-  }
-  template <class F>
-  bool any_row(F&& f) const {
-    for (size_t r = 0; r < n_; ++r)
-      if (f(r)) return true;
-    return false;
-  }
+  RowRuns inside(const std::vector<TimeRange>& ranges) const;
   // select_dates.cc
   bool as_labeled(const TimeConstraint& c, std::vector<TimeRange>& ranges);
   bool labeled_days_ago(const TimeConstraint& c);
@@ -47,6 +37,7 @@ class RowSelector {
   void date_steps(const std::vector<TimeRange>& ranges);
   void date_beside(const TimeConstraint& c, std::vector<TimeRange>& ranges);
   void recurring(const TimeConstraint& c);
+  RowRuns day_by_day(const TimeConstraint& c) const;
   // select_sessions.cc
   std::vector<int32_t> begun_sessions() const;
   void session_step(const std::vector<int32_t>& wanted);
@@ -56,8 +47,10 @@ class RowSelector {
   static std::vector<int32_t> pick(const TimeConstraint& c, const std::vector<int32_t>& among);
   void take(const std::vector<int32_t>& wanted);
   void take_whole(const std::vector<int32_t>& wanted);
-  std::vector<uint32_t> anchor_rows(const TimeQuery& anchor) const;
+  RowRuns anchor_rows(const TimeQuery& anchor) const;
   void responses(const TimeConstraint& c);
+  RowRuns beside_rows(const RowRuns& anchor, const TimeRange& steps) const;
+  RowRuns numbered_rows(const TimeRange& numbers) const;
   void response_step(const std::vector<uint32_t>& wanted);
 
   std::span<const TimeConstraint> constraints_;
@@ -67,12 +60,12 @@ class RowSelector {
   int32_t current_ = 1;
   std::optional<int32_t> speaker_;
   bool restricted_ = false;  // by dates or hours
-  std::vector<uint8_t> keep_;
+  RowRuns keep_;
   std::vector<PlanStep> steps_;
   std::vector<std::string> notes_;
 };
 
 // "response numbers lo to hi, or …": any set of rows.
-PlanStep response_runs(const std::vector<uint32_t>& rows, const TurnTable& table);
+PlanStep response_runs(const RowRuns& rows, const TurnTable& table);
 
 }  // namespace quern::memory

@@ -16,17 +16,11 @@ bool whole_days(const TimeRange& r) {
 
 // Sessions that began as many times 24 hours before the last one began.
 bool RowSelector::labeled_days_ago(const TimeConstraint& c) {
-  const auto begin_of = [&](size_t row) {
-    while (row > 0 && t_.session[row - 1] == t_.session[row]) --row;
-    return row;
-  };
-  const LocalSeconds last = t_.local(begin_of(n_ - 1));
+  const LocalSeconds last = t_.local(t_.session_begin(t_.session[n_ - 1]));
   std::vector<int32_t> wanted;
-  for (size_t r = 0; r < n_; ++r)
-    if (r == 0 || t_.session[r] != t_.session[r - 1])
-      if ((last - t_.local(r)) / kDaySeconds == c.argument) wanted.push_back(t_.session[r]);
-  keep_if([&](size_t r) { return std::binary_search(wanted.begin(), wanted.end(), t_.session[r]); });
-  session_step(wanted);
+  for (size_t r = 0; r < n_; r = t_.session_begin(t_.session[r] + 1, r))
+    if ((last - t_.local(r)) / kDaySeconds == c.argument) wanted.push_back(t_.session[r]);
+  take(wanted);
   return true;
 }
 
@@ -47,7 +41,8 @@ bool RowSelector::as_labeled(const TimeConstraint& c, std::vector<TimeRange>& ra
   }
   if (c.rule == TimeRule::earlier_today) {
     const int32_t last = t_.session[n_ - 1];
-    keep_if([&](size_t r) { return day_part(t_.local(r)) == today && t_.session[r] != last; });
+    keep_ = keep_ & t_.local_between(today * kDaySeconds, today * kDaySeconds + kDaySeconds - 1) &
+            RowRuns::below(t_.session_begin(last));
     steps_.push_back({Column::date, false, {date_text(today)}, fmt::format("day = {}", today)});
     steps_.push_back({Column::session_index,
                       true,
@@ -101,7 +96,7 @@ void RowSelector::hold(DateClaim& c, std::vector<DateClaim>& held) {
 
 // Days, weeks or months counted from what the anchor selects; 0: those on which it lies.
 void RowSelector::date_beside(const TimeConstraint& c, std::vector<TimeRange>& ranges) {
-  const std::vector<uint32_t> rows = anchor_rows(*c.anchor);
+  const RowRuns rows = anchor_rows(*c.anchor);
   ranges.clear();
   if (rows.empty()) {
     notes_.push_back("nothing was said at the time that the question starts from");
@@ -129,37 +124,40 @@ Day RowSelector::bounded(int64_t at) const {
   return day_part(at);
 }
 
+RowRuns RowSelector::inside(const std::vector<TimeRange>& ranges) const {
+  RowRuns out;
+  for (const TimeRange& x : ranges) out = out | t_.local_between(x.lo, x.hi);
+  return out;
+}
+
 void RowSelector::apply_dates(const TimeConstraint& c, std::vector<TimeRange> ranges) {
-  auto inside = [&](size_t r) {
-    const LocalSeconds at = t_.local(r);
-    return std::any_of(ranges.begin(), ranges.end(), [&](const TimeRange& x) { return at >= x.lo && at <= x.hi; });
-  };
+  const auto any_row = [&] { return !(RowRuns::below(n_) & inside(ranges)).empty(); };
   if (c.soft && ranges.size() == 1) {
-    if (!any_row(inside)) {
+    if (!any_row()) {
       ranges[0] = {clock_.today() * kDaySeconds, clock_.now};
       notes_.push_back("nothing was said in that part of the day: all of today is taken");
     }
   }
-  if (std::string_view(c.name) == "vague" && ranges.size() == 1 && !any_row(inside)) {
+  if (std::string_view(c.name) == "vague" && ranges.size() == 1 && !any_row()) {
     const int64_t width = std::max<int64_t>(ranges[0].hi - ranges[0].lo + 1, 3 * kDaySeconds);
     const TimeRange wider{ranges[0].lo - width, std::min<int64_t>(ranges[0].hi + kDaySeconds, clock_.now)};
     const std::vector<TimeRange> narrow = std::exchange(ranges, {wider});
-    if (any_row(inside))
+    if (any_row())
       notes_.push_back(fmt::format("nothing was said then: taken as {} to {}", date_text(day_part(wider.lo)),
                                    date_text(day_part(wider.hi))));
     else
       ranges = narrow;
-  } else if (c.rule == TimeRule::days_ago && ranges.size() == 1 && !any_row(inside)) {
+  } else if (c.rule == TimeRule::days_ago && ranges.size() == 1 && !any_row()) {
     // Nothing on that day: days may have been counted in hours.
     const TimeRange hours{clock_.now - (c.argument + 1) * kDaySeconds + 1, clock_.now - c.argument * kDaySeconds};
     const std::vector<TimeRange> day = std::exchange(ranges, {hours});
-    if (any_row(inside))
+    if (any_row())
       notes_.push_back(fmt::format("nothing was said on {}: taken as {} times 24 hours",
                                    date_text(day_part(day[0].lo)), c.argument));
     else
       ranges = day;
   }
-  keep_if(inside);
+  keep_ = keep_ & inside(ranges);
   date_steps(ranges);
 }
 
@@ -203,12 +201,39 @@ void RowSelector::date_steps(const std::vector<TimeRange>& ranges) {
   steps_.push_back(std::move(s));
 }
 
+// Among the rows that are kept: hours or whole days of every day that they reach over.
+RowRuns RowSelector::day_by_day(const TimeConstraint& c) const {
+  const bool by_day = c.axis == Axis::weekday;
+  if (keep_.empty()) return {};
+  // Clocks on the wall may go back by as much as offsets differ.
+  const LocalSeconds spread = t_.greatest_offset - t_.least_offset;
+  const Day first = day_part(t_.local(keep_.front()) - spread), last = day_part(t_.local(keep_.back()) + spread);
+  constexpr size_t kRowsInsteadOfASearch = 8;
+  if (keep_.size() < kRowsInsteadOfASearch * static_cast<size_t>(last - first + 1))
+    return keep_.where([&](uint32_t r) {
+      const int64_t v = by_day ? weekday_of(day_part(t_.local(r))) : second_part(t_.local(r));
+      return std::any_of(c.ranges.begin(), c.ranges.end(),
+                         [&](const TimeRange& x) { return v >= x.lo && v <= x.hi; });
+    });
+  std::vector<RowRun> found;
+  size_t near = 0;  // no row of this day or a later one lies before it
+  for (Day d = first; d <= last; ++d) {
+    const LocalSeconds day = d * kDaySeconds;
+    near = t_.first_at(day - t_.greatest_offset, near);
+    for (const TimeRange& x : c.ranges) {
+      const bool whole = by_day && weekday_of(d) >= x.lo && weekday_of(d) <= x.hi;
+      if (by_day && !whole) continue;
+      const RowRuns one = by_day ? t_.local_between(day, day + kDaySeconds - 1, near)
+                                 : t_.local_between(day + x.lo, day + x.hi, near);
+      found.insert(found.end(), one.runs().begin(), one.runs().end());
+    }
+  }
+  return RowRuns::joined(std::move(found));
+}
+
 void RowSelector::recurring(const TimeConstraint& c) {
   const bool by_day = c.axis == Axis::weekday;
-  keep_if([&](size_t r) {
-    const int64_t v = by_day ? weekday_of(day_part(t_.local(r))) : second_part(t_.local(r));
-    return std::any_of(c.ranges.begin(), c.ranges.end(), [&](const TimeRange& x) { return v >= x.lo && v <= x.hi; });
-  });
+  keep_ = keep_ & day_by_day(c);
   PlanStep s{by_day ? Column::day_name : Column::time, !by_day, {}, ""};
   for (const TimeRange& r : c.ranges) {
     if (!s.sql.empty()) s.sql += " OR ";

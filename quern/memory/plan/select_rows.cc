@@ -1,6 +1,7 @@
 // Applies a TimeQuery to the table: each alternative of it is a conjunction (row_selector.h); their rows are united, and
 // exceptions taken away. A plan of one conjunction is its chain; else the chain names the responses that were found.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "quern/base/error.h"
@@ -53,7 +54,7 @@ Alternatives alternatives_of(const TimeQuery& q) {
 }  // namespace
 
 RowSelector::RowSelector(std::span<const TimeConstraint> constraints, const TurnTable& table, const Clock& clock,
-                         std::vector<uint8_t> begin, std::optional<int32_t> speaker)
+                         RowRuns begin, std::optional<int32_t> speaker)
     : constraints_(constraints), t_(table), clock_(clock), speaker_(speaker), keep_(std::move(begin)) {
   n_ = keep_.size();
   current_ = current_session(table, clock.now);
@@ -67,14 +68,13 @@ void RowSelector::run() {
     if (c.axis == Axis::session) sessions(c);
   const auto n_session = std::count_if(constraints_.begin(), constraints_.end(),
                                        [](const TimeConstraint& c) { return c.axis == Axis::session; });
-  if (n_session > 1 && std::none_of(keep_.begin(), keep_.end(), [](uint8_t k) { return k != 0; }))
-    notes_.push_back("the sessions that are named exclude each other");
-  if (speaker_) keep_if([&](size_t r) { return t_.speaker[r] == *speaker_; });
+  if (n_session > 1 && keep_.empty()) notes_.push_back("the sessions that are named exclude each other");
+  if (speaker_) keep_ = keep_ & RowRuns::of(t_.said_by(*speaker_));
   for (const TimeConstraint& c : constraints_)
     if (c.axis == Axis::response) responses(c);
 }
 
-PlanStep response_runs(const std::vector<uint32_t>& rows, const TurnTable& t) {
+PlanStep response_runs(const RowRuns& rows, const TurnTable& t) {
   PlanStep s{Column::response_index, true, {}, ""};
   for (const auto& [lo, hi] : t.runs(rows)) {
     if (!s.sql.empty()) s.sql += " OR ";
@@ -91,6 +91,49 @@ int32_t current_session(const TurnTable& t, LocalSeconds now) {
   return t.session[n - 1] + (now - t.local(n - 1) > t.gap ? 1 : 0);
 }
 
+namespace {
+
+// The rows of a run that are a speaker's.
+std::span<const uint32_t> within_run(std::span<const uint32_t> said, const RowRun& run) {
+  const auto lo = std::lower_bound(said.begin(), said.end(), run.lo);
+  return {lo, std::lower_bound(lo, said.end(), run.hi)};
+}
+
+}  // namespace
+
+size_t Selection::size(const TurnTable& t) const {
+  if (!speaker) return rows.size();
+  size_t n = 0;
+  for (const RowRun& run : rows.runs()) n += within_run(t.said_by(*speaker), run).size();
+  return n;
+}
+
+bool Selection::has(uint32_t row, const TurnTable& t) const {
+  return (!speaker || t.speaker[row] == *speaker) && rows.contains(row);
+}
+
+std::vector<uint32_t> Selection::list(const TurnTable& t) const {
+  if (!speaker) return rows.rows();
+  std::vector<uint32_t> out;
+  for (const RowRun& run : rows.runs()) {
+    const auto some = within_run(t.said_by(*speaker), run);
+    out.insert(out.end(), some.begin(), some.end());
+  }
+  return out;
+}
+
+std::optional<RowRuns> Selection::runs(const TurnTable& t, size_t most) const {
+  RowRuns out;
+  for (const RowRun& run : rows.runs()) {
+    if (!speaker) out.add(run.lo, run.hi);
+    if (speaker)
+      for (const uint32_t row : within_run(t.said_by(*speaker), run))
+        if (out.add(row, row + size_t{1}); out.runs().size() > most) return std::nullopt;
+    if (out.runs().size() > most) return std::nullopt;
+  }
+  return out;
+}
+
 Selection select_rows(const TimeQuery& query, const TurnTable& table, const Clock& clock,
                       std::optional<int32_t> speaker) {
   const size_t n = rows_until(table, clock.now);
@@ -100,19 +143,20 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
     out.notes.push_back(
         fmt::format("{} turns are later than {} and left out", table.size() - n, time_text(clock.now)));
   if (query.constraints.empty()) {
-    for (size_t r = 0; r < n; ++r)
-      if (!speaker || table.speaker[r] == *speaker) out.rows.push_back(static_cast<uint32_t>(r));
+    out.rows = RowRuns::below(n), out.speaker = speaker;
     return out;
   }
   const Alternatives all = alternatives_of(query);
-  std::vector<uint8_t> kept;
+  // A speaker's turns are many runs: they are told apart at the end, unless what is counted depends on them.
+  const bool counts = all.held.size() > 1 || !all.excepted.empty() ||
+                      std::any_of(query.constraints.begin(), query.constraints.end(),
+                                  [](const TimeConstraint& c) { return c.axis == Axis::response; });
+  if (!counts) out.speaker = speaker;
+  RowRuns kept;
   for (const std::vector<TimeConstraint>& held : all.held) {
-    RowSelector one(held, table, clock, std::vector<uint8_t>(n, 1), speaker);
+    RowSelector one(held, table, clock, RowRuns::below(n), counts ? speaker : std::nullopt);
     one.run();
-    if (kept.empty())
-      kept = std::move(one.kept());
-    else
-      for (size_t r = 0; r < n; ++r) kept[r] |= one.kept()[r];
+    kept = kept | one.kept();
     for (PlanStep& s : one.steps()) out.plan.steps.push_back(std::move(s));
     for (std::string& note : one.notes()) out.notes.push_back(std::move(note));
   }
@@ -124,11 +168,10 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
     RowSelector one(gone, table, clock, kept, std::nullopt);
     one.count_what_is_kept();
     one.run();
-    for (size_t r = 0; r < n; ++r) kept[r] &= one.kept()[r] ? 0 : 1;
+    kept = kept - one.kept();
     for (std::string& note : one.notes()) out.notes.push_back(std::move(note));
   }
-  for (size_t r = 0; r < n; ++r)
-    if (kept[r]) out.rows.push_back(static_cast<uint32_t>(r));
+  out.rows = std::move(kept);
   out.restricted = !query.constraints.empty();
   if (all.held.size() > 1 || !all.excepted.empty())
     out.plan.steps = {response_runs(out.rows, table)};

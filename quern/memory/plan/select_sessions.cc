@@ -10,13 +10,11 @@ namespace quern::memory {
 // Sessions whose first turn is among the rows kept so far, the one going on left out; when none begins there, those
 // that reach into them.
 std::vector<int32_t> RowSelector::begun_sessions() const {
-  std::vector<int32_t> begun, touched;
-  for (size_t r = 0; r < n_; ++r) {
-    const int32_t s = t_.session[r];
-    if (!keep_[r] || s == current_) continue;
-    if (r == 0 || t_.session[r - 1] != s) begun.push_back(s);
-    if (touched.empty() || touched.back() != s) touched.push_back(s);
-  }
+  std::vector<int32_t> begun, touched = t_.sessions_of(keep_);
+  std::erase(touched, current_);
+  size_t row = 0;
+  for (const int32_t s : touched)
+    if (row = t_.session_begin(s, row); keep_.contains(static_cast<uint32_t>(row))) begun.push_back(s);
   return begun.empty() ? touched : begun;
 }
 
@@ -35,24 +33,15 @@ void RowSelector::session_step(const std::vector<int32_t>& wanted) {
 
 // The first session after a date, the last before it, whether anything was said on the date or not.
 void RowSelector::sessions_beside_date(const TimeConstraint& c) {
-  std::vector<int32_t> later, earlier;
-  for (size_t r = 0; r < n_; ++r) {
-    const LocalSeconds at = t_.local(r);
-    std::vector<int32_t>* side = at >= c.argument && !c.from_end  ? &later
-                                 : at <= c.argument && c.from_end ? &earlier
-                                                                  : nullptr;
-    if (side && (side->empty() || side->back() != t_.session[r])) side->push_back(t_.session[r]);
-  }
-  take_whole(pick(c, c.from_end ? earlier : later));
+  const RowRuns side = c.from_end ? t_.local_between(kNoBegin, c.argument) : t_.local_between(c.argument, kNoEnd);
+  take_whole(pick(c, t_.sessions_of(RowRuns::below(n_) & side)));
 }
 
-std::vector<uint32_t> RowSelector::anchor_rows(const TimeQuery& anchor) const {
-  return select_rows(anchor, t_, clock_).rows;
-}
+RowRuns RowSelector::anchor_rows(const TimeQuery& anchor) const { return select_rows(anchor, t_, clock_).rows; }
 
 // Sessions so many steps before the first one, or after the last one, of what the anchor selects.
 void RowSelector::sessions_beside(const TimeConstraint& c) {
-  const std::vector<uint32_t> rows = anchor_rows(*c.anchor);
+  const RowRuns rows = anchor_rows(*c.anchor);
   if (rows.empty()) {
     notes_.push_back("nothing was said at the time that the question starts from");
     return take({});
@@ -104,52 +93,63 @@ std::vector<int32_t> RowSelector::pick(const TimeConstraint& c, const std::vecto
 }
 
 void RowSelector::take(const std::vector<int32_t>& wanted) {
-  keep_if([&](size_t r) { return std::binary_search(wanted.begin(), wanted.end(), t_.session[r]); });
+  keep_ = keep_ & t_.in_sessions(wanted);
   session_step(wanted);
 }
 
 // All turns of the sessions, also those that lie outside the dates which counted them.
 void RowSelector::take_whole(const std::vector<int32_t>& wanted) {
-  bool beyond = false;
-  for (size_t r = 0; r < n_; ++r) {
-    const bool in = std::binary_search(wanted.begin(), wanted.end(), t_.session[r]);
-    beyond |= in && !keep_[r];
-    keep_[r] = in;
-  }
-  if (beyond) steps_.clear();
+  const RowRuns whole = RowRuns::below(n_) & t_.in_sessions(wanted);
+  if (!(whole - keep_).empty()) steps_.clear();
+  keep_ = whole;
   session_step(wanted);
+}
+
+// Rows so many steps before the first one or after the last one of an anchor's; 0 steps: those in between.
+RowRuns RowSelector::beside_rows(const RowRuns& anchor, const TimeRange& steps) const {
+  RowRuns out;
+  if (anchor.empty()) return out;
+  const auto n = static_cast<int64_t>(n_), first = int64_t{anchor.front()}, last = int64_t{anchor.back()};
+  const auto add = [&](int64_t lo, int64_t hi) {
+    lo = std::clamp<int64_t>(lo, 0, n), hi = std::clamp<int64_t>(hi + 1, 0, n);
+    if (lo < hi) out.add(static_cast<size_t>(lo), static_cast<size_t>(hi));
+  };
+  add(first + steps.lo, first + std::min<int64_t>(steps.hi, -1));
+  if (steps.lo <= 0 && steps.hi >= 0) add(first, last);
+  add(last + std::max<int64_t>(steps.lo, 1), last + steps.hi);
+  return out;
+}
+
+RowRuns RowSelector::numbered_rows(const TimeRange& numbers) const {
+  const auto place = [&](int64_t number) {
+    return t_.rows_before(static_cast<int32_t>(std::clamp<int64_t>(number, 0, INT32_MAX)));
+  };
+  const size_t begin = place(numbers.lo), end = place(numbers.hi + 1);
+  std::vector<RowRun> found;
+  if (t_.arrived.empty() && begin < end) found.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
+  for (size_t i = begin; i < end && !t_.arrived.empty(); ++i) found.push_back({t_.arrived[i], t_.arrived[i] + 1});
+  return RowRuns::joined(std::move(found));
 }
 
 // Of what is kept so far: by their stored numbers, or counted from either end; or beside those that an anchor selects.
 void RowSelector::responses(const TimeConstraint& c) {
-  std::vector<uint32_t> kept, wanted;
-  for (size_t r = 0; r < n_; ++r)
-    if (keep_[r]) kept.push_back(static_cast<uint32_t>(r));
-  const int64_t n = static_cast<int64_t>(kept.size());
+  RowRuns wanted;
   if (c.anchor) {
-    const std::vector<uint32_t> rows = anchor_rows(*c.anchor);
-    for (const uint32_t r : kept) {
-      if (rows.empty()) break;
-      const int64_t step = r < rows.front()  ? int64_t{r} - rows.front()
-                           : r > rows.back() ? int64_t{r} - rows.back()
-                                             : 0;
-      if (step >= c.ranges[0].lo && step <= c.ranges[0].hi) wanted.push_back(r);
-    }
+    wanted = keep_ & beside_rows(anchor_rows(*c.anchor), c.ranges[0]);
   } else if (c.numbered) {
-    for (const uint32_t r : kept)
-      if (std::any_of(c.ranges.begin(), c.ranges.end(),
-                      [&](const TimeRange& x) { return t_.response[r] >= x.lo && t_.response[r] <= x.hi; }))
-        wanted.push_back(r);
+    for (const TimeRange& x : c.ranges) wanted = wanted | (keep_ & numbered_rows(x));
   } else {
-    for (const TimeRange& x : c.ranges)
-      for (int64_t k = std::max<int64_t>(x.lo, 1); k <= std::min(x.hi, n); ++k)
-        wanted.push_back(kept[static_cast<size_t>(c.from_end ? n - k : k - 1)]);
-    std::sort(wanted.begin(), wanted.end());
+    const auto n = static_cast<int64_t>(keep_.size());
+    for (const TimeRange& x : c.ranges) {
+      const int64_t first = std::max<int64_t>(x.lo, 1), last = std::min(x.hi, n);
+      if (first > last) continue;
+      const auto lo = static_cast<size_t>(c.from_end ? n - last : first - 1);
+      wanted = wanted | keep_.places(lo, lo + static_cast<size_t>(last - first));
+    }
   }
   if (wanted.empty()) notes_.push_back("there is no turn of that number");
-  std::fill(keep_.begin(), keep_.end(), 0);
-  for (const uint32_t r : wanted) keep_[r] = 1;
-  response_step(wanted);
+  keep_ = wanted;
+  response_step(wanted.rows());
 }
 
 void RowSelector::response_step(const std::vector<uint32_t>& wanted) {

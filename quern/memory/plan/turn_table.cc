@@ -23,16 +23,27 @@ void TurnTable::push(const TurnRow& r) {
   utc.push_back(r.utc), offset.push_back(r.offset);
 }
 
+void TurnTable::note(size_t row) {
+  const bool only = said.empty();
+  least_offset = only ? offset[row] : std::min(least_offset, offset[row]);
+  greatest_offset = only ? offset[row] : std::max(greatest_offset, offset[row]);
+  const auto who = static_cast<size_t>(speaker[row]);
+  if (who >= said.size()) said.resize(who + 1);
+  said[who].insert(std::upper_bound(said[who].begin(), said[who].end(), row), static_cast<uint32_t>(row));
+}
+
 void TurnTable::sort_by_time() {
-  arrived.clear();
-  if (std::is_sorted(utc.begin(), utc.end())) return;
-  std::vector<uint32_t> order(size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return utc[a] < utc[b]; });
-  reorder(id, order), reorder(response, order), reorder(session, order), reorder(speaker, order);
-  reorder(utc, order), reorder(offset, order);
-  arrived.resize(size());
-  for (size_t row = 0; row < order.size(); ++row) arrived[order[row]] = static_cast<uint32_t>(row);
+  arrived.clear(), said.clear();
+  if (!std::is_sorted(utc.begin(), utc.end())) {
+    std::vector<uint32_t> order(size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return utc[a] < utc[b]; });
+    reorder(id, order), reorder(response, order), reorder(session, order), reorder(speaker, order);
+    reorder(utc, order), reorder(offset, order);
+    arrived.resize(size());
+    for (size_t row = 0; row < order.size(); ++row) arrived[order[row]] = static_cast<uint32_t>(row);
+  }
+  for (size_t row = 0; row < size(); ++row) note(row);
 }
 
 size_t TurnTable::insert(const TurnRow& r) {
@@ -49,6 +60,10 @@ size_t TurnTable::insert(const TurnRow& r) {
   id.insert(id.begin() + at, r.id), response.insert(response.begin() + at, r.response);
   session.insert(session.begin() + at, r.session), speaker.insert(speaker.begin() + at, r.speaker);
   utc.insert(utc.begin() + at, r.utc), offset.insert(offset.begin() + at, r.offset);
+  if (row + size_t{1} < size())
+    for (std::vector<uint32_t>& rows : said)
+      for (auto later = std::lower_bound(rows.begin(), rows.end(), row); later != rows.end(); ++later) ++*later;
+  note(row);
   return row;
 }
 
@@ -84,25 +99,86 @@ size_t TurnTable::row_of_id(int64_t wanted) const {
   return by_number(lo);
 }
 
-std::vector<std::pair<int32_t, int32_t>> TurnTable::runs(std::span<const uint32_t> rows) const {
+std::vector<std::pair<int32_t, int32_t>> TurnTable::runs(const RowRuns& rows) const {
   std::vector<std::pair<int32_t, int32_t>> out;
-  const auto add = [&](size_t row, bool next) {
-    if (!next) out.emplace_back(response[row], 0);
-    out.back().second = response[row];
-  };
   if (arrived.empty()) {
-    for (size_t i = 0; i < rows.size(); ++i) add(rows[i], i > 0 && rows[i] == rows[i - 1] + 1);
+    for (const RowRun& r : rows.runs()) out.emplace_back(response[r.lo], response[r.hi - 1]);
     return out;
   }
-  std::vector<bool> in(size());
-  for (const uint32_t row : rows) in[row] = true;
-  for (size_t i = 0; i < size(); ++i)
-    if (in[arrived[i]]) add(arrived[i], i > 0 && in[arrived[i - 1]]);
+  std::vector<uint32_t> order;  // places of the rows among all numbers
+  rows.each([&](uint32_t row) { order.push_back(static_cast<uint32_t>(rows_before(response[row]))); });
+  std::sort(order.begin(), order.end());
+  const RowRuns places = RowRuns::of(order);
+  for (const RowRun& r : places.runs()) out.emplace_back(response[arrived[r.lo]], response[arrived[r.hi - 1]]);
+  return out;
+}
+
+namespace {
+
+// The first place at or behind `begin` whose value is not below the one wanted: steps that double, then a search, so
+// that a place nearby is found in little time.
+template <class T>
+size_t first_not_below(const std::vector<T>& v, T wanted, size_t begin) {
+  size_t lo = std::min(begin, v.size()), step = 1;
+  while (lo + step < v.size() && v[lo + step] < wanted) lo += step, step *= 2;
+  const auto at = v.begin() + static_cast<std::ptrdiff_t>(lo);
+  const auto end = v.begin() + static_cast<std::ptrdiff_t>(std::min(lo + step + 1, v.size()));
+  return static_cast<size_t>(std::lower_bound(at, end, wanted) - v.begin());
+}
+
+}  // namespace
+
+RowRuns TurnTable::local_between(LocalSeconds lo, LocalSeconds hi, size_t begin) const {
+  RowRuns out;
+  if (lo > hi) return out;
+  const size_t first = first_not_below(utc, lo - greatest_offset, begin);
+  const size_t surely = first_not_below(utc, lo - least_offset, first);           // from here on none is too early
+  const size_t doubtful = first_not_below(utc, hi - greatest_offset + 1, first);  // before it none is too late
+  const size_t end = first_not_below(utc, hi - least_offset + 1, doubtful);
+  const auto one_by_one = [&](size_t from, size_t to) {
+    for (size_t row = from; row < to; ++row)
+      if (local(row) >= lo && local(row) <= hi) out.add(row, row + 1);
+  };
+  one_by_one(first, std::min(surely, end));
+  out.add(surely, doubtful);
+  one_by_one(std::max(surely, doubtful), end);
+  return out;
+}
+
+std::span<const uint32_t> TurnTable::said_by(int32_t number) const {
+  const auto who = static_cast<size_t>(number);
+  return who < said.size() ? std::span<const uint32_t>(said[who]) : std::span<const uint32_t>();
+}
+
+size_t TurnTable::first_at(int64_t second, size_t begin) const { return first_not_below(utc, second, begin); }
+
+size_t TurnTable::session_begin(int32_t number, size_t begin) const {
+  return first_not_below(session, number, begin);
+}
+
+RowRuns TurnTable::in_sessions(std::span<const int32_t> numbers) const {
+  RowRuns out;
+  size_t at = 0;
+  for (const int32_t s : numbers) {
+    const size_t begin = session_begin(s, at);
+    at = session_begin(s + 1, begin);
+    out.add(begin, at);
+  }
+  return out;
+}
+
+std::vector<int32_t> TurnTable::sessions_of(const RowRuns& rows) const {
+  std::vector<int32_t> out;
+  for (const RowRun& r : rows.runs())
+    for (size_t row = r.lo; row < r.hi; row = session_begin(session[row] + 1, row))
+      if (out.empty() || out.back() != session[row]) out.push_back(session[row]);
   return out;
 }
 
 size_t TurnTable::bytes() const {
-  return id.capacity() * 8 + response.capacity() * 4 + session.capacity() * 4 + speaker.capacity() * 4 +
+  size_t by_speaker = 0;
+  for (const std::vector<uint32_t>& rows : said) by_speaker += rows.capacity() * 4;
+  return by_speaker + id.capacity() * 8 + response.capacity() * 4 + session.capacity() * 4 + speaker.capacity() * 4 +
          utc.capacity() * 8 + offset.capacity() * 4 + arrived.capacity() * 4;
 }
 

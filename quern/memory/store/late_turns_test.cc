@@ -103,13 +103,14 @@ TEST(LateTurns, TheTableGrowsAsItIsLoaded) {
   EXPECT_EQ(grown.session, loaded.session);
   EXPECT_EQ(grown.arrived, loaded.arrived);
   EXPECT_EQ(grown.utc, loaded.utc);
+  EXPECT_EQ(grown.said, loaded.said);
   // Runs of numbers hold the rows they are of, and no others.
   std::vector<uint32_t> rows;
   for (uint32_t r = 0; r < loaded.size(); ++r)
     if (rng.bits(1000 + r) % 3 == 0) rows.push_back(r);
   std::vector<int32_t> wanted, got;
   for (const uint32_t r : rows) wanted.push_back(loaded.response[r]);
-  for (const auto& [lo, hi] : loaded.runs(rows))
+  for (const auto& [lo, hi] : loaded.runs(RowRuns::of(rows)))
     for (int32_t k = lo; k <= hi; ++k) got.push_back(k);
   std::sort(wanted.begin(), wanted.end());
   EXPECT_EQ(got, wanted);

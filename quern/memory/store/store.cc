@@ -88,6 +88,7 @@ ConversationStore::ConversationStore(const std::filesystem::path& file, Options 
       db_.prepare("INSERT INTO turn(conv, resp, session, speaker, ts, tz_off, day, dow, week, tod, text) "
                   "VALUES(?,?,?,?,?,?,?,?,?,?,?)"));
   speaker_.emplace(db_.prepare("SELECT number FROM speaker WHERE conv = ? AND name = ?"));
+  text_.emplace(db_.prepare("SELECT text FROM turn WHERE id = ?"));
   note_.emplace(db_.prepare("UPDATE conversation SET next_resp = ?, last_session = ?, last_ts = ? WHERE id = ?"));
 }
 
@@ -388,10 +389,12 @@ void ConversationStore::remove_topic_files(int64_t conversation, const std::set<
 }
 
 std::string ConversationStore::text(int64_t id) {
-  SqliteStatement s = db_.prepare("SELECT text FROM turn WHERE id = ?");
-  s.bind(id);
-  if (!s.step()) fail("{}: no turn number {}", db_.file(), id);
-  return std::string(s.text(0));
+  text_->bind(id);
+  const bool there = text_->step();
+  std::string out(there ? text_->text(0) : "");
+  text_->reset();  // a statement that stands open would hold the log back
+  if (!there) fail("{}: no turn number {}", db_.file(), id);
+  return out;
 }
 
 // secure_delete overwrote the rows; what the free pages and the log still hold goes with VACUUM and an empty log.

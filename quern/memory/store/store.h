@@ -108,7 +108,7 @@ class ConversationStore {
   SqliteFile db_;
   bool in_memory_ = false;
   int32_t topic_segment_turns_ = 1 << 16;
-  std::optional<SqliteStatement> last_, insert_, speaker_, note_;
+  std::optional<SqliteStatement> last_, insert_, speaker_, note_, text_;
 };
 
 }  // namespace quern::memory
