@@ -4,6 +4,7 @@
 #include "quern/capi/handles.h"
 #include "quern/capi/load_settings.h"
 #include "quern/kernels/cpu/products.h"
+#include "quern/models/context_length.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/text/chat/chat_prompt.h"
 
@@ -106,7 +107,7 @@ int64_t quern_vocab_size(const quern_model* m) {
   return guarded(int64_t{-1}, [&] { return required(m, "model").model->vocab_size(); });
 }
 int64_t quern_max_positions(const quern_model* m) {
-  return guarded(int64_t{-1}, [&] { return required(m, "model").model->max_positions(); });
+  return guarded(int64_t{-1}, [&] { return quern::models::context_length(*required(m, "model").model); });
 }
 
 int64_t quern_tokenize(const quern_model* m, const char* text, int add_special, int32_t* ids, int64_t capacity) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quern/infer/options/sampling_options.h"
+#include "quern/models/context_settings.h"
 #include "quern/models/model.h"
 #include "quern/nn/registry.h"
 #include "quern/nn/weight_prepacking.h"
@@ -34,6 +35,7 @@ struct LoadOptions {
   std::optional<std::filesystem::path> adapter = {};  // a PEFT folder: beside packed weights, merged into plain ones
   double adapter_scale = 1;                           // times the adapter's own
   nn::LowRankSource* paths = nullptr;                 // instead: what learns beside the weights, which freeze
+  ContextSettings context = {};                       // length and rotary positions other than the checkpoint's
   nn::PrepackHook* hook = nullptr;                    // sees every quantized matrix as it is packed
 };
 
@@ -54,7 +56,7 @@ void save_model(Model& model, const std::filesystem::path& folder, DType dtype,
 
 struct GenerationConfig {
   bool do_sample = false, greedy = false;  // greedy: the file says that it does not sample, and is not silent
-  infer::SamplingOptions sampling = {};  // as the file has them: the fields with InModel::sampled or always
+  infer::SamplingOptions sampling = {};    // as the file has them: the fields with InModel::sampled or always
   std::vector<int64_t> eos_token_id = {};
   std::optional<int64_t> bos_token_id = {}, pad_token_id = {};
   // What the model asks for: without do_sample, temperature 1 and no filters.

@@ -5,6 +5,7 @@
 
 #include "quern/mixers/state_totals.h"
 #include "quern/models/active_share.h"
+#include "quern/models/context_length.h"
 
 namespace quern::plan {
 namespace {
@@ -48,7 +49,7 @@ InferenceSize inference_size(models::Model& model, DType kv) {
   const double invocations = shared_invocations(model, sites);
   InferenceSize s{.row_bytes = totals.row_bytes,
                   .fixed_bytes = totals.fixed_bytes,
-                  .max_positions = model.max_positions(),
+                  .max_positions = models::context_length(model),
                   .layers = static_cast<int64_t>(sites.size())};
   const models::ActiveShare active(model);
   model.visit("", [&](const std::string& name, grad::Parameter& p) {

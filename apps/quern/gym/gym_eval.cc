@@ -27,6 +27,7 @@ struct GymEvalFlags {
   reason::EvaluationOptions o;
   WeightFlags weights{.dtype_default = "auto"};
   LoraFlag adapter = {};
+  ContextFlags context = {};
   GivenSettings<infer::GenerateOptions> given;
   std::optional<reason::AnswerLog> earlier;
   bool json = false;
@@ -62,8 +63,9 @@ bool GymEvalFlags::parse(Words args) {
           "MODEL is a folder or zaya-nano, NAME an environment of quern gym list; without one, all are asked. "
           "Intervals are Wilson's, at 95 %.");
   weights.add_to(a);
-  a.settings(adapter);
+  a.settings(adapter).settings(context);
   if (!a.parse(args)) return false;
+  a.check(context);
   check_sampling("gym eval", a, given);
   return true;
 }
@@ -107,7 +109,8 @@ void GymEvalFlags::read_earlier() {
 }
 
 reason::GymRun evaluate(GymEvalFlags& f) {
-  const LoadedModel m = load_to_evaluate(f.dir, f.adapter.with(f.weights.load_options()), f.o.generate);
+  const LoadedModel m =
+      load_to_evaluate(f.dir, f.context.with(f.adapter.with(f.weights.load_options())), f.o.generate);
   f.read_earlier();
   std::optional<LineFile> log;
   if (!f.log.empty()) log.emplace(f.log);

@@ -12,6 +12,7 @@
 #include "quern/encoders/encoder.h"
 #include "quern/mixers/state_totals.h"
 #include "quern/models/active_share.h"
+#include "quern/models/context_length.h"
 #include "quern/models/mixed_precision.h"
 #include "quern/models/quantized_file.h"
 
@@ -77,7 +78,7 @@ Json describe(models::Model& model, const TensorFolder* weights) {
   j.set("parameters_without_embedding", c.all - c.embedding);
   j.set("active_parameters_in_blocks", c.active_blocks);
   j.set("vocab_size", model.vocab_size());
-  j.set("max_positions", model.max_positions());
+  j.set("max_positions", models::context_length(model));
   j.set("state_bytes_per_token", state.row_bytes);
   j.set("state_bytes_per_token_q8", q8.row_bytes);
   j.set("state_bytes_fixed", state.fixed_bytes);

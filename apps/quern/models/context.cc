@@ -5,6 +5,8 @@
 #include <cstdlib>
 
 #include "apps/quern/cli/wait_line.h"
+#include "apps/quern/models/length_note.h"
+#include "quern/models/context_length.h"
 #include "quern/models/quantized_file.h"
 #include "quern/tensor/weight_files.h"
 
@@ -83,6 +85,16 @@ models::LoadOptions LoraFlag::with(models::LoadOptions options) const {
   return options;
 }
 
+void ContextFlags::check() const {
+  as_usage([&] { settings.check("--rope-scaling"); });
+}
+
+models::LoadOptions ContextFlags::with(models::LoadOptions options) const {
+  check();
+  options.context = settings;
+  return options;
+}
+
 int64_t weight_bytes(const std::filesystem::path& model) {
   if (!std::filesystem::is_directory(model)) return static_cast<int64_t>(std::filesystem::file_size(model));
   int64_t bytes = 0;
@@ -120,7 +132,8 @@ std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& f
   if (!report.unused.empty())
     fmt::print(stderr, "warning: this model does not use {} tensors of {}; the first is '{}'\n", report.unused.size(),
                folder.string(), report.unused[0]);
-  return model;
+  if (model->max_positions() < models::kAnyLength) return model;
+  return std::make_unique<LengthNote>(std::move(model), folder.filename().string());
 }
 
 std::optional<std::pair<kernels::QuantFormat, kernels::QuantFormat>> packed_formats(

@@ -1,4 +1,4 @@
-// What the verbs share: the weight format flags, and loading a folder with a report of unused tensors.
+// What the verbs share: the flags of weight formats and of the context, and loading a folder with a report of unused tensors.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -56,6 +56,17 @@ struct LoraFlag {
       {.value = "DIR[:SCALE]"});
   }
   models::LoadOptions with(models::LoadOptions options) const;  // throws UsageError
+};
+
+// --context, --rope-scaling and --rope-theta of verbs that run one model.
+struct ContextFlags {
+  models::ContextSettings settings = {};
+  template <class V>
+  void visit(V& v) {
+    settings.visit(v);
+  }
+  models::LoadOptions with(models::LoadOptions options) const;  // throws UsageError
+  void check() const;                                           // throws UsageError
 };
 
 // --dtype of verbs that write a model.

@@ -5,6 +5,7 @@
 
 #include "apps/quern/models/context.h"
 #include "quern/encoders/encoder.h"
+#include "quern/models/context_length.h"
 
 namespace quern::cli {
 namespace {
@@ -58,7 +59,7 @@ ModelDiagnosis diagnose(const std::string& folder, const plan::MachineRates& rat
     }
     const auto model = models::build_model(nn::builtin_registry(), files.config, &files.weights);
     const std::vector<plan::FormatCost> formats = formats_of(folder, files);
-    d.kind = model->family(), d.max_positions = model->max_positions();
+    d.kind = model->family(), d.max_positions = models::context_length(*model);
     d.stored_quantized = formats.size() == 1;
     const plan::InferenceSize size = plan::inference_size(*model, DType::bf16);
     for (const plan::FormatCost& c : formats)

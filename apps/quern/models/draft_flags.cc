@@ -19,9 +19,14 @@ int64_t DraftFlags::weights(const std::string& model) const {
   return weight_bytes(is_packing(dir) ? model : model_folder(dir));
 }
 
-std::unique_ptr<models::Model> DraftFlags::load(const std::string& model, const text::Tokenizer& tokenizer) const {
+std::unique_ptr<models::Model> DraftFlags::load(const std::string& model, const text::Tokenizer& tokenizer,
+                                                const models::ContextSettings& context) const {
   if (dir.empty()) return nullptr;
-  if (is_packing(dir)) return load_for_inference(model, dir);
+  if (is_packing(dir)) {
+    models::LoadOptions options = options_of(dir);
+    options.context = context;
+    return load_for_inference(model, options);
+  }
   const std::string folder = model_folder(dir);
   const text::Tokenizer its = models::load_tokenizer(folder);
   if (its.vocab_size() != tokenizer.vocab_size())

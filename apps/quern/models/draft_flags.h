@@ -6,6 +6,7 @@
 
 #include "apps/quern/cli/args.h"
 #include "quern/infer/speculation/speculation_options.h"
+#include "quern/models/context_settings.h"
 #include "quern/models/model.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
@@ -28,8 +29,9 @@ struct DraftFlags {
   }
   infer::SpeculationOptions options() const;        // throws Error; both, with a draft model and no --speculate
   int64_t weights(const std::string& model) const;  // bytes of its files
-  // Null without --draft. Throws Error unless the model in `dir` has the tokens of the one in `model`, `tokenizer`'s.
-  std::unique_ptr<models::Model> load(const std::string& model, const text::Tokenizer& tokenizer) const;
+  // Null without --draft. `context` is the model's, for a copy of it. Throws Error unless the model in `dir` has the tokens of the one in `model`, `tokenizer`'s.
+  std::unique_ptr<models::Model> load(const std::string& model, const text::Tokenizer& tokenizer,
+                                      const models::ContextSettings& context) const;
 };
 
 }  // namespace quern::cli

@@ -58,6 +58,7 @@ struct EvalFlags {
   reason::GymProblemOptions gym;  // of --task gym
   WeightFlags weights{.dtype_default = "auto"};
   LoraFlag adapter = {};
+  ContextFlags context = {};
   GivenSettings<infer::GenerateOptions> given;
   GivenSettings<ProblemFlags> given_which;
   GivenSettings<reason::CurriculumEvalOptions> given_size;
@@ -100,8 +101,9 @@ bool EvalFlags::parse(Words args) {
           "--tasks asks the questions of a file instead: all rows, unless --split picks some. There --count N "
           "takes the first N, and --samples K asks each K times.");
   weights.add_to(a);
-  a.settings(adapter);
+  a.settings(adapter).settings(context);
   if (!a.parse(args)) return false;
+  a.check(context);
   check_sampling("eval", a, given);
   given_which.overlay(which), given_size.overlay(o);
   return true;
@@ -193,7 +195,8 @@ struct EvalResult {
 };
 
 EvalResult evaluate(EvalFlags& f) {
-  const LoadedModel m = load_to_evaluate(f.dir, f.adapter.with(f.weights.load_options()), f.o.generate);
+  const LoadedModel m =
+      load_to_evaluate(f.dir, f.context.with(f.adapter.with(f.weights.load_options())), f.o.generate);
   std::optional<reason::AnswerLog> earlier;
   if (!f.against.empty()) earlier = reason::AnswerLog::read(f.against);
   std::FILE* log = f.log.empty() ? nullptr : std::fopen(f.log.c_str(), "wb");
@@ -260,7 +263,7 @@ int cmd_eval(Words args) {
   if (!flags.parse(args)) return 0;
   flags.resolve();
   if (!flags.file.tasks.empty())
-    return eval_tasks(flags.task_eval(), flags.adapter.with(flags.weights.load_options()));
+    return eval_tasks(flags.task_eval(), flags.context.with(flags.adapter.with(flags.weights.load_options())));
   const EvalResult r = evaluate(flags);
   if (flags.json)
     fmt::print("{}\n", scores_json(flags, r).dump(2));

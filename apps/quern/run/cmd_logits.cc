@@ -18,13 +18,15 @@ int cmd_logits(Words args) {
       .note("DIR is a model folder or a .gguf file. No tokenizer is needed.");
   weights.add_to(a);
   LoraFlag adapter;
-  a.settings(adapter);
+  ContextFlags context;
+  a.settings(adapter).settings(context);
   if (!a.parse(args)) return 0;
+  a.check(context);
   dir = model_folder(dir);
   if (tokens.empty()) throw UsageError("quern logits: --ids is missing: expected token ids such as 1,2,3");
   if (out.empty()) throw UsageError("quern logits: --out is missing: expected a .npy file");
   std::vector<int32_t> ids = parse_token_list(tokens, "--ids");
-  auto model = load_for_inference(dir, adapter.with(weights.load_options()));
+  auto model = load_for_inference(dir, context.with(adapter.with(weights.load_options())));
   Tensor y = infer::all_logits(*model, ids);
   save_npy(out, y);
   fmt::print("{}: {} × {} logits\n", out, y.dim(0), y.dim(1));

@@ -18,20 +18,25 @@ namespace quern::cli {
 int cmd_ppl(Words args) {
   std::string dir, file, against, reference_dtype = "auto";
   WeightFlags weights;
-  int64_t context = infer::PerplexityOptions().context, maximum = 0;
+  std::optional<int64_t> window;
+  int64_t maximum = 0;
   bool json = false, special = false;
   std::optional<std::string> kv_word;
   LoraFlag adapter;
+  ContextFlags positions;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
   a.positional("DIR", dir)
       .positional("FILE", file)
-      .flag("--context N", context,
-            "window length in tokens; the context is reset at every window and at every BOS token")
+      .flag("--context N", window,
+            fmt::format("window length in tokens, beyond the trained context too; the context is reset at every "
+                        "window and at every BOS token [{}]",
+                        infer::PerplexityOptions().context))
       .flag("--max-tokens N", maximum, "maximum number of tokens to score; 0 scores all")
       .alias("--tokens")
       .flag("--special", special, "parse special tokens that are spelled out in the text")
       .settings(weights, {{"dtype"}})
       .settings(adapter)
+      .settings(positions, {{"rope_scaling"}, {"rope_theta"}})
       .flag("--kv TYPE", kv_word, "compute through a KV cache, as in generation: bf16, q8 or f32 [no KV cache]")
       .flag("--against MODEL", against,
             "reference model with the same tokenizer: also print the KL divergence from it")
@@ -41,6 +46,7 @@ int cmd_ppl(Words args) {
           "Perplexity is e to the mean negative log-likelihood per token. KL is the divergence of this model's\n"
           "distribution from the reference's, in nats per token.");
   if (!a.parse(args)) return 0;
+  a.check(positions);
   dir = model_folder(dir);
   std::optional<DType> kv;
   if (kv_word) kv = parse_kv_flag(*kv_word);
@@ -49,19 +55,21 @@ int cmd_ppl(Words args) {
   text::Tokenizer tokenizer = models::load_tokenizer(dir);
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
   if (maximum > 0 && static_cast<int64_t>(ids.size()) > maximum) ids.resize(static_cast<size_t>(maximum));
-  auto model = load_for_inference(dir, adapter.with(options_of(weights.dtype.value_or("auto"))));
+  positions.settings.context = window;
+  auto model = load_for_inference(dir, positions.with(adapter.with(options_of(weights.dtype.value_or("auto")))));
   auto reference = against.empty() ? nullptr : load_for_inference(model_folder(against), reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
-  infer::Perplexity p = infer::perplexity(*model, ids,
-                                          {.context = std::min(context, model->max_positions()),
-                                           .begin = tokenizer.bos_id(),
-                                           .reference = reference.get(),
-                                           .kv = kv,
-                                           .progress = [&](const infer::Perplexity& so_far) {
-                                             if (live)
-                                               fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ",
-                                                          so_far.tokens, ids.size(), std::exp(so_far.nll));
-                                           }});
+  infer::Perplexity p = infer::perplexity(
+      *model, ids,
+      {.context = window.value_or(std::min(infer::PerplexityOptions().context, model->max_positions())),
+       .begin = tokenizer.bos_id(),
+       .reference = reference.get(),
+       .kv = kv,
+       .progress = [&](const infer::Perplexity& so_far) {
+         if (live)
+           fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ", so_far.tokens, ids.size(),
+                      std::exp(so_far.nll));
+       }});
   if (live) fmt::print(stderr, "\n");
   double bits = p.nll / std::log(2.0) * static_cast<double>(ids.size()) / static_cast<double>(text.size());
   if (json) {

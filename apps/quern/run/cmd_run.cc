@@ -36,6 +36,7 @@ struct RunOptions {
   std::string dir, prompt, system, session, trace;
   WeightFlags weights{.dtype_default = "auto"};
   LoraFlag adapter;
+  ContextFlags context;
   bool json = false, shard_context = false, plain = false;
   GivenSettings<infer::GenerateOptions> given;
   std::string answer;
@@ -44,10 +45,10 @@ struct RunOptions {
   DraftFlags ahead;
   McpFlag mcp;
 
-  std::string fingerprint() const {  // of the weights that a saved chat was computed with
+  std::string fingerprint() const {  // of weights and positions that a saved chat was computed with
     const models::LoadOptions o = adapter.with({});
     const std::string scale = o.adapter ? fmt::format(", adapter x{}", o.adapter_scale) : "";
-    return models::model_fingerprint(dir, weights.name() + scale, o.adapter);
+    return models::model_fingerprint(dir, weights.name() + scale + context.settings.rope_name(), o.adapter);
   }
 };
 
@@ -290,7 +291,7 @@ std::string piped_prompt(const RunOptions& r) {
 }
 
 int respond(RunOptions& r, const std::optional<std::string>& prompt) {
-  const models::LoadOptions load = r.adapter.with(r.weights.load_options());
+  const models::LoadOptions load = r.context.with(r.adapter.with(r.weights.load_options()));
   const std::string named = r.dir;
   r.dir = model_folder(named);
   if (!std::filesystem::exists(r.dir))
@@ -310,7 +311,7 @@ int respond(RunOptions& r, const std::optional<std::string>& prompt) {
   if (!r.mcp.file.empty())
     return chat_with_servers(
         {.dir = r.dir, .system = r.system, .servers = r.mcp.file, .load = load, .generate = o, .engine = options});
-  const auto draft = r.ahead.load(r.dir, tokenizer);
+  const auto draft = r.ahead.load(r.dir, tokenizer, load.context);
   auto model = load_for_inference(r.dir, load);
   options.draft = draft.get();
   if (!prompt) return chat(*model, r, o, options);
@@ -366,8 +367,9 @@ int cmd_run(Words args) {
   a.settings(r.ahead);
   r.weights.add_to(a);
   r.weights.add_cache_to(a);
-  a.settings(r.adapter);
+  a.settings(r.adapter).settings(r.context);
   if (!a.parse(args)) return 0;
+  a.check(r.context);
   if (r.dir.empty()) r.dir = kShippedModel;
   if (prompt == "-") prompt = piped_prompt(r);
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt: add -p TEXT");

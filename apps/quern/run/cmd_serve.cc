@@ -105,6 +105,8 @@ std::pair<std::string, std::string> read_alias(const std::string& text, const st
 
 struct ServeSettings {
   models::LoadOptions load;
+  models::ContextSettings context;  // of the first model and its adapters
+  std::string first;                // its name
   DraftFlags ahead;
   std::string drafted;  // the folder whose models the draft model guesses for
   std::string weights;  // how they are kept, for the fingerprint; empty: none is needed
@@ -154,16 +156,22 @@ infer::PrefixDiskOptions read_cache_disk(const std::string& text) {
   return o;
 }
 
+models::ContextSettings context_of(const Served& what, const ServeSettings& how) {
+  return what.id == how.first || what.base == how.first ? how.context : models::ContextSettings{};
+}
+
 std::string fingerprint_of(const Served& what, const ServeSettings& how) {
   if (how.weights.empty()) return {};
-  if (what.adapter.empty()) return models::model_fingerprint(what.dir, how.weights);
+  const std::string weights = how.weights + context_of(what, how).rope_name();
+  if (what.adapter.empty()) return models::model_fingerprint(what.dir, weights);
   const std::string scale = what.scale == 1 ? "" : fmt::format(":{}", what.scale);
-  return models::model_fingerprint(what.dir, how.weights + scale, what.adapter);
+  return models::model_fingerprint(what.dir, weights + scale, what.adapter);
 }
 
 std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeSettings& how) {
   if (encoders::is_encoder(what.dir)) return load_served_encoder(what, how);
   models::LoadOptions options = how.load;
+  options.context = context_of(what, how);
   auto sites = what.adapter.empty() ? std::make_shared<models::AdapterSites>(factors_beside(what, options)) : nullptr;
   options.paths = sites.get();
   if (!what.adapter.empty()) options.adapter = what.adapter, options.adapter_scale = what.scale;
@@ -172,7 +180,7 @@ std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeS
   m->fingerprint = fingerprint_of(what, how);
   infer::EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
-  if (what.dir == how.drafted) m->draft = how.ahead.load(what.dir, m->tokenizer);
+  if (what.dir == how.drafted) m->draft = how.ahead.load(what.dir, m->tokenizer, options.context);
   engine.draft = m->draft.get();
   engine.disk.identity = {{"model", m->fingerprint},
                           {"weights", how.weights},
@@ -180,7 +188,7 @@ std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeS
   if (!m->draft) engine.speculate.draft = false;
   if (!engine.speculate.ngram && !engine.speculate.draft) engine.speculate = {};
   m->host = std::make_unique<serve::EngineHost>(*m->model, engine, how.queue, how.max_seconds);
-  fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->model->max_positions());
+  fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->max_tokens());
   return m;
 }
 
@@ -235,6 +243,7 @@ struct ServeFlags {
   WeightFlags weights{.dtype_default = "auto"};
   DraftFlags ahead;
   EncoderFlags encoder;
+  ContextFlags context;
   bool parse(Words args);  // false: it was a call for help
 };
 
@@ -249,15 +258,17 @@ bool ServeFlags::parse(Words args) {
           "request,\n"
           "and listens on the loopback address unless --host is given. Requests run with continuous batching, share "
           "a\n"
-          "prefix cache, and can ask for constrained decoding (response_format, grammars). --draft is for the first "
-          "DIR and\n"
-          "its adapters; a request can override --speculate with `speculative`. Ctrl-C stops the server.");
-  a.settings(ahead).settings(encoder);
+          "prefix cache, and can ask for constrained decoding (response_format, grammars). --draft, "
+          "--context,\n"
+          "--rope-scaling and --rope-theta are for the first DIR and its adapters; a request can override "
+          "--speculate\n"
+          "with `speculative`. Ctrl-C stops the server.");
+  a.settings(ahead).settings(encoder).settings(context);
   weights.add_to(a);
   weights.add_cache_to(a);
   if (!a.parse(args)) return false;
   if (dirs.empty()) dirs = {kShippedModel};
-  a.check(o);
+  a.check(o), a.check(context), context.check();
   if (o.names.size() > dirs.size())
     throw UsageError(
         fmt::format("quern serve: {} --name for {} DIR: give at most one per DIR", o.names.size(), dirs.size()));
@@ -282,6 +293,11 @@ std::vector<Served> served_models(const ServeFlags& f) {
                       .base = {}});
     if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model folder or file", f.dirs[i]);
   }
+  if (f.context.settings.any() && encoders::is_encoder(served[0].dir))
+    fail(
+        "{}: an encoder's context cannot be changed: --context, --rope-scaling and --rope-theta are for language "
+        "models",
+        f.dirs[0]);
   for (const std::string& text : f.o.loras) {
     served.push_back(read_lora(text, served));
     const Served& s = served.back();
@@ -298,6 +314,8 @@ ServeSettings serve_settings(const ServeFlags& f, const std::vector<Served>& ser
   if (engine.disk.on() && engine.cache_bytes == 0)
     throw UsageError("quern serve: --cache-disk needs a prefix cache in memory: raise --cache-mib 0");
   return {.load = f.weights.load_options(),
+          .context = f.context.settings,
+          .first = served[0].id,
           .ahead = f.ahead,
           .drafted = f.ahead.dir.empty() ? "" : served[0].dir,
           .weights = f.o.app.sessions.empty() && !engine.disk.on() ? "" : f.weights.name(),

@@ -8,6 +8,7 @@
 #include "quern/base/mmap.h"
 #include "quern/data/samples.h"
 #include "quern/models/checkpoint.h"
+#include "quern/models/context_length.h"
 #include "quern/models/fingerprint.h"
 #include "quern/nn/builtin_registry.h"
 #include "quern/train/finetune/finetune_data.h"
@@ -64,7 +65,8 @@ struct Base {
         tokenizer(models::load_tokenizer(model)),
         chat_template(models::load_chat_template(model, structure->family())) {}
   int64_t longest(const train::FinetuneSettings& s) const {
-    return std::min(structure->max_positions(), s.sequence_length > 0 ? s.sequence_length : kLongest);
+    return s.sequence_length > 0 ? std::min(structure->max_positions(), s.sequence_length)
+                                 : std::min(models::context_length(*structure), kLongest);
   }
 };
 

@@ -12,8 +12,7 @@ std::span<const float> Session::feed(std::span<const int32_t> tokens, int64_t ch
   QUERN_CHECK(!tokens.empty() && chunk > 0);
   int64_t n = static_cast<int64_t>(tokens.size());
   if (length() + n > model_->max_positions())
-    fail("the context would hold {} tokens; this model's limit is {} (max_position_embeddings)", length() + n,
-         model_->max_positions());
+    fail("the context would hold {} tokens; this model's limit is {}", length() + n, model_->max_positions());
   models::check_token_ids(tokens, model_->vocab_size());  // a refused call leaves the session as it was
   for (int64_t at = 0; at < n; at += chunk) {
     int64_t len = std::min(chunk, n - at);

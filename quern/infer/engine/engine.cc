@@ -21,6 +21,7 @@
 #include "quern/infer/sampling/select_logits.h"
 #include "quern/kernels/cpu/products.h"
 #include "quern/mixers/ranks/cache_shards.h"
+#include "quern/models/context_length.h"
 #include "quern/trace/trace.h"
 
 namespace quern::infer {
@@ -96,7 +97,7 @@ struct Engine::Impl {
         prefix(sites,
                {.cache_bytes = o.cache_bytes - draft_cache,
                 .chunk = o.chunk,
-                .max_positions = limits.max_positions,
+                .max_positions = models::context_length(m),
                 .deterministic = o.deterministic_prefix_cache},
                open_disk(o, sites)),
         drafts({.sites = sites,

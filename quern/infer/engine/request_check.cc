@@ -11,8 +11,7 @@ void check_request(const Request& r, const RequestLimits& limits) {
   if (r.options.max_tokens < (r.options.score_prompt ? 0 : 1))
     fail("max_tokens {}: expected at least 1", r.options.max_tokens);
   const auto n = static_cast<int64_t>(r.prompt.size());
-  if (n > limits.max_positions)
-    fail("the prompt has {} tokens; this model's limit is {} (max_position_embeddings)", n, limits.max_positions);
+  if (n > limits.max_positions) fail("the prompt has {} tokens; this model's limit is {}", n, limits.max_positions);
   models::check_token_ids(r.prompt, limits.vocab_size, "prompt");
   models::check_token_ids(r.options.forced, limits.vocab_size, "forced");
   if (!r.options.stop.empty() && !limits.tokenizer) fail("stop strings need a tokenizer");

@@ -103,7 +103,14 @@ mixers::Mamba2Config GraniteConfig::mixer() const {
 }
 
 RopeScaling GraniteConfig::rope() const {
-  return read_rope(source, {.rotary_dims = rotary_dims(), .theta = 1e4, .context = max_position_embeddings});
+  Json share_taken = source;  // partial_rotary_factor is in rotary_dims() already
+  for (const char* key : {"rope_parameters", "rope_scaling"})
+    if (const Json* r = source.find(key); r && r->is_object()) {
+      Json without = *r;
+      without.erase("partial_rotary_factor");
+      share_taken.set(key, without);
+    }
+  return read_rope(share_taken, {.rotary_dims = rotary_dims(), .theta = 1e4, .context = max_position_embeddings});
 }
 
 Json GraniteConfig::to_hf() const {

@@ -3,6 +3,7 @@
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/ffn/moe/moe_ffn.h"
 #include "quern/mixers/attention/attention_mixer.h"
+#include "quern/models/context_length.h"
 #include "quern/nn/registry.h"
 
 namespace quern::models {
@@ -78,7 +79,7 @@ mixers::AttentionConfig attention_config(const GraniteConfig& c) {
 GraniteModel::GraniteModel(GraniteConfig config)
     : PreNormModel(shape_of(config)),
       config_(std::move(config)),
-      context_(config_.rotary_dims() > 0 ? config_.rope().context : config_.max_position_embeddings) {
+      context_(accepted_length(config_.source, config_.rotary_dims() > 0 ? config_.rope().context : kAnyLength)) {
   for (const bool attention : config_.attention()) {
     Part<mixers::Mixer> mixer{"mamba", nullptr};
     if (attention)

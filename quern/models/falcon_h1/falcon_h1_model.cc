@@ -2,6 +2,7 @@
 
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/mixers/attention/attention_mixer.h"
+#include "quern/models/context_length.h"
 #include "quern/nn/registry.h"
 
 namespace quern::models {
@@ -75,7 +76,9 @@ ffn::DenseConfig ffn_config(const FalconH1Config& c) {
 }  // namespace
 
 FalconH1Model::FalconH1Model(FalconH1Config config)
-    : PreNormModel(shape_of(config)), config_(std::move(config)), context_(config_.rope().context) {
+    : PreNormModel(shape_of(config)),
+      config_(std::move(config)),
+      context_(accepted_length(config_.source, config_.rope().context)) {
   for (int64_t l = 0; l < config_.num_hidden_layers; ++l) {
     std::vector<ParallelMixer::Branch> branches;
     branches.push_back({"mamba", std::make_unique<mixers::Mamba2Mixer>(config_.mixer()), config_.ssm_in_multiplier,

@@ -40,6 +40,12 @@ Json HybridConfig::to_hf() const {
   return j;
 }
 
+bool HybridConfig::rotary() const {
+  for (const std::string& l : layers)
+    if (const Json* dims = mixers.find(l)->find("rotary_dims"); dims && !(*dims == Json(0))) return true;
+  return false;
+}
+
 HybridConfig::Named HybridConfig::mixer(const std::string& name) const {
   const std::string where = fmt::format("{}, mixers, {}", kWhere, name);
   Json fields = mixers.at(name, where);

@@ -40,6 +40,7 @@ struct HybridConfig {
   static HybridConfig from_hf(const Json& j);  // throws Error naming the field
   Json to_hf() const;
   // The type of a mixer of `mixers`, and what its maker gets: its fields with the width filled in.
+  bool rotary() const;  // whether a layer has rotary positions
   struct Named {
     std::string type;
     Json fields;

@@ -2,6 +2,7 @@
 
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/mixers/attention/attention_mixer.h"
+#include "quern/models/context_length.h"
 #include "quern/nn/registry.h"
 
 namespace quern::models {
@@ -37,7 +38,7 @@ ffn::DenseConfig ffn_config(const LlamaConfig& c) {
 LlamaModel::LlamaModel(LlamaConfig config)
     : PreNormModel({config.vocab_size, config.hidden_size, config.tie_word_embeddings, config.rms_norm_eps}),
       config_(std::move(config)),
-      context_(config_.rope().context) {
+      context_(accepted_length(config_.source, config_.rope().context)) {
   for (int64_t k = 0; k < config_.num_hidden_layers; ++k)
     add_block({"self_attn", std::make_unique<mixers::AttentionMixer>(attention_config(config_, k))},
               {"mlp", std::make_unique<ffn::DenseFfn>(ffn_config(config_))});

@@ -107,8 +107,7 @@ SharedBlock::SharedBlock(SharedBlockConfig c)
       o_(c_.width, 2 * c_.width, nn::Bias::no),
       gate_up_(gate_up_parts(c_)),
       down_(c_.width, c_.ffn, nn::Bias{c_.ffn_bias}) {
-  mixers::check_heads("shared attention", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim(),
-                      2 * static_cast<int64_t>(c_.inv_freq.size()));
+  mixers::check_heads("shared attention", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim(), c_.rotary_dims);
 }
 
 void SharedBlock::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
@@ -142,7 +141,9 @@ grad::Var SharedBlock::attention(grad::Tape& tape, const grad::Var& u, Invocatio
     std::vector<grad::Var> low = own.qkv_down->forward(tape, u, {1, 1, 1});
     for (size_t i = 0; i < 3; ++i) qkv[i] = plus(tape, qkv[i], nn::linear(tape, low[i], own.qkv_up[i]));
   }
-  const kernels::RopeAngles angles{.positions = batch.positions, .inv_freq = c_.inv_freq};
+  const std::vector<double> stretch = c_.rope.stretch(c_.rotary_dims, batch);
+  const kernels::RopeAngles angles{
+      .positions = batch.positions, .inv_freq = c_.rope.inv_freq, .magnitude = c_.rope.magnitude, .stretch = stretch};
   grad::Var q_THd = nn::rope(tape, nn::reshape(tape, qkv[0], {T, c_.n_head, d}), angles);
   grad::Var k_THd = nn::rope(tape, nn::reshape(tape, qkv[1], {T, c_.n_head_kv, d}), angles);
   grad::Var v_THd = nn::reshape(tape, qkv[2], {T, c_.n_head_kv, d});

@@ -20,8 +20,9 @@ struct SharedBlockConfig {
   int64_t width = 0, n_head = 0, n_head_kv = 0, ffn = 0;
   kernels::Activation act = kernels::Activation::gelu;
   double eps = 1e-5;
-  std::vector<double> inv_freq;  // of the rotary positions; empty: none
-  bool fused_gate_up = false;    // one matrix [gate ‖ up] in the checkpoint
+  int64_t rotary_dims = 0;  // 0: no positions
+  mixers::RopeConfig rope;
+  bool fused_gate_up = false;  // one matrix [gate ‖ up] in the checkpoint
   bool ffn_bias = false;
   int64_t adapter_rank = 0;  // of the feed-forward adapter; 0: none
   bool attention_adapter = false;

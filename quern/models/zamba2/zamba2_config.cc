@@ -4,12 +4,13 @@
 
 #include "quern/base/config.h"
 #include "quern/kernels/rope/rope.h"
+#include "quern/models/context_length.h"
 #include "quern/models/zamba/zamba_stack.h"
 
 namespace quern::models {
 namespace {
 
-constexpr const char* kWhere = "config.json";
+constexpr const char *kWhere = "config.json", *kRope = "config.json, rope_parameters";
 
 constexpr std::pair<const char*, const char*> kLegacyNames[] = {
     {"state_size", "mamba_d_state"},
@@ -30,16 +31,10 @@ std::vector<bool> published_layers() {
   return hybrid;
 }
 
-void read_rope(const Json& j, Zamba2Config& c) {
-  const Json* r = j.find("rope_parameters");
-  if (!r || r->is_null()) r = j.find("rope_scaling");
-  if (!r || !r->is_object()) return;
-  ConfigReader read(*r, std::string(kWhere) + ", rope_parameters");
-  std::string type = "default";
-  read("type", type);
-  read("rope_type", type);
-  read("rope_theta", c.rope_theta);
-  if (type != "default") fail("{}, rope_parameters.rope_type: '{}' is not supported, expected default", kWhere, type);
+const Json* rope_json(const Json& j) {
+  for (const char* key : {"rope_parameters", "rope_scaling"})
+    if (const Json* r = j.find(key); r && r->is_object()) return r;
+  return nullptr;
 }
 
 }  // namespace
@@ -50,7 +45,8 @@ Zamba2Config Zamba2Config::from_hf(const Json& j) {
   for (auto [old, name] : kLegacyNames)
     if (const Json* v = j.find(old); v && !j.find(name)) current.set(name, *v);
   from_json(current, c, kWhere);
-  read_rope(j, c);
+  if (c.use_long_context) c.max_position_embeddings = 16384;  // as transformers does
+  if (const Json* r = rope_json(j)) ConfigReader(*r, kRope)("rope_theta", c.rope_theta);
   c.source = j;
   zamba_check_size("num_hidden_layers", c.num_hidden_layers, 4096);
   c.layers_block_type =
@@ -85,6 +81,7 @@ void Zamba2Config::check() const {
     fail("{}, attention_head_dim: {}, expected {} (twice hidden_size over num_attention_heads)", kWhere,
          *attention_head_dim, head);
   if (use_mem_rope && head % 2) fail("{}, use_mem_rope: heads of {} are odd", kWhere, head);
+  if (use_mem_rope) rope();  // throws Error naming what it cannot do
   if (time_step_limit && !(time_step_limit->first >= 0 && time_step_limit->second > time_step_limit->first))
     fail("{}, time_step_limit: [{}, {}], expected 0 ≤ lower bound < upper bound", kWhere, time_step_limit->first,
          time_step_limit->second);
@@ -94,12 +91,20 @@ void Zamba2Config::check() const {
          num_hidden_layers);
 }
 
-std::vector<double> Zamba2Config::inv_freq() const {
-  if (!use_mem_rope) return {};
-  const int64_t d = 2 * hidden_size / num_attention_heads;
-  double theta = rope_theta;
-  if (use_long_context) theta *= std::pow(8.0, static_cast<double>(d) / static_cast<double>(d - 2));
-  return kernels::rope_inv_freq(d, theta);
+RopeScaling Zamba2Config::rope() const {
+  const Json* r = rope_json(source);
+  RopeBase base{.rotary_dims = head_size(), .theta = rope_theta, .context = max_position_embeddings};
+  const auto d = static_cast<double>(base.rotary_dims);
+  if (use_long_context) base.theta *= std::pow(8.0, d / (d - 2));
+  RopeScaling out = read_rope_scaling(r, base, kRope);
+  if (use_long_context && out.config.inv_freq != kernels::rope_inv_freq(base.rotary_dims, base.theta))
+    fail("{}, use_long_context: true stretches the rotary positions already, expected no other scaling", kWhere);
+  return out;
+}
+
+int64_t Zamba2Config::context() const {
+  if (use_mem_rope) return rope().context;
+  return kAnyLength;
 }
 
 Json Zamba2Config::to_hf() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/models/llama/rope_scaling.h"
 
 namespace quern::models {
 
@@ -64,9 +65,9 @@ struct Zamba2Config {
   int64_t heads() const { return n_mamba_heads.value_or(inner() / mamba_headdim.value_or(64)); }
   int64_t kv_heads() const { return num_key_value_heads.value_or(num_attention_heads); }
   int64_t ffn() const { return intermediate_size.value_or(4 * hidden_size); }
-  int64_t context() const { return use_long_context ? 16384 : max_position_embeddings; }
-  // Of the shared attention; empty without rotary positions. Long context: θ·8^(d / (d − 2)).
-  std::vector<double> inv_freq() const;
+  int64_t head_size() const { return 2 * hidden_size / num_attention_heads; }  // of the shared attention
+  RopeScaling rope() const;  // long context: θ·8^(d / (d − 2)), 16384 tokens
+  int64_t context() const;   // kAnyLength without rotary positions
 
  private:
   void check() const;

@@ -24,7 +24,7 @@ ZambaStackConfig stack_config(const Zamba2Config& c) {
   s.block.ffn = c.ffn();
   s.block.act = kernels::parse_activation(c.hidden_act);
   s.block.eps = c.rms_norm_eps;
-  s.block.inv_freq = c.inv_freq();
+  if (c.use_mem_rope) s.block.rotary_dims = c.head_size(), s.block.rope = c.rope().config;
   s.block.fused_gate_up = true;
   s.block.ffn_bias = c.add_bias_linear;
   s.block.adapter_rank = c.adapter_rank;

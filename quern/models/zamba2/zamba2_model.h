@@ -1,6 +1,7 @@
 // Zamba2 (arXiv 2411.15242): the stack of quern/models/zamba with Mamba-2 mixers, one or two alternating shared
 // blocks, low-rank adapters for every invocation, rotary positions in some sizes.
 #pragma once
+#include "quern/models/context_length.h"
 #include "quern/models/zamba/zamba_stack.h"
 #include "quern/models/zamba2/zamba2_config.h"
 
@@ -10,7 +11,7 @@ class Zamba2Model : public ZambaStack {
  public:
   explicit Zamba2Model(Zamba2Config config);
   std::string family() const override { return "zamba2"; }
-  int64_t max_positions() const override { return config_.context(); }
+  int64_t max_positions() const override { return accepted_length(config_.source, config_.context()); }
   Json config() const override { return config_.to_hf(); }
   bool ignorable(const std::string& tensor) const override;
 

@@ -12,6 +12,7 @@
 
 #include "quern/ffn/moe/moe_ffn.h"
 #include "quern/mixers/mixer.h"
+#include "quern/models/context_length.h"
 #include "quern/models/head.h"
 #include "quern/models/model.h"
 #include "quern/models/zaya/zaya_config.h"
@@ -25,7 +26,7 @@ class ZayaModel : public Model {
 
   std::string family() const override { return "zaya"; }
   int64_t vocab_size() const override { return config_.vocab_size; }
-  int64_t max_positions() const override { return config_.max_position_embeddings; }
+  int64_t max_positions() const override { return accepted_length(config_.source, config_.max_position_embeddings); }
   Json config() const override { return config_.to_hf(); }
   std::vector<mixers::StateSite> sites(DType kv) const override;
   void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;

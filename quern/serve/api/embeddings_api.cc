@@ -46,11 +46,12 @@ std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedMode
   }
   if (out.empty() || out.size() > kMaxInputs)
     bad_field("input", "{} of them, expected 1 to {}", out.size(), kMaxInputs);
+  const int64_t limit = m.encoder ? m.max_tokens() : m.model->max_positions();
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].empty()) bad_field("input", "text {} is empty", i);
-    if (static_cast<int64_t>(out[i].size()) <= m.max_tokens()) continue;
+    if (static_cast<int64_t>(out[i].size()) <= limit) continue;
     ApiError e(400, "invalid_request_error", "context_length_exceeded",
-               fmt::format("this model's context is {} tokens; text {} has {}", m.max_tokens(), i, out[i].size()));
+               fmt::format("this model's context is {} tokens; text {} has {}", limit, i, out[i].size()));
     e.param = "input";
     throw e;
   }

@@ -98,9 +98,19 @@ reason::ThinkPlan read_think(const Json& field) {
   }
 }
 
+namespace {
+
+// What the context leaves for an answer. A model without positions goes on behind its context.
+int64_t output_room(const ServedModel& m, int64_t used) {
+  const int64_t left = m.max_tokens() - used;
+  return m.model->max_positions() < models::kAnyLength ? left : std::max(left, infer::GenerateOptions().max_tokens);
+}
+
+}  // namespace
+
 int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t> wish, const char* field) {
   const int64_t context = m.model->max_positions(), used = static_cast<int64_t>(prompt);
-  if (used + wish.value_or(1) <= context) return wish.value_or(context - used);
+  if (used + wish.value_or(1) <= context) return wish.value_or(output_room(m, used));
   ApiError e(
       400, "invalid_request_error", "context_length_exceeded",
       wish ? fmt::format("this model's context is {} tokens; the prompt has {} and {} asks for {} more, {} in all",
@@ -259,7 +269,7 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
   const bool newer = f.find("max_completion_tokens") != nullptr;
   const char* field = newer ? "max_completion_tokens" : "max_tokens";
   std::optional<int64_t> wish = f.integer(field, 1, int64_t{1} << 31);
-  const int64_t left = m.model->max_positions() - static_cast<int64_t>(r.prompt.size());
+  const int64_t left = output_room(m, static_cast<int64_t>(r.prompt.size()));
   if (max_tokens == MaxTokens::up_to_context && wish && left > 0) wish = std::min(*wish, left);
   r.options.max_tokens = token_budget(m, r.prompt.size(), wish, field);
   return r;

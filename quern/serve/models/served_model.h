@@ -9,6 +9,7 @@
 #include "quern/encoders/text_encoder.h"
 #include "quern/models/adapter_sites.h"
 #include "quern/models/checkpoint.h"
+#include "quern/models/context_length.h"
 #include "quern/serve/host/engine_host.h"
 #include "quern/serve/tools/constraint_fields.h"
 
@@ -37,7 +38,8 @@ struct ServedModel {
   std::shared_ptr<ConstraintCache> constraints = std::make_shared<ConstraintCache>();
 
   std::string family() const { return encoder ? "encoder" : model->family(); }
-  int64_t max_tokens() const { return encoder ? encoder->text.max_tokens() : model->max_positions(); }
+  // The context; a model without positions also takes more (context_length.h).
+  int64_t max_tokens() const { return encoder ? encoder->text.max_tokens() : models::context_length(*model); }
   int64_t vocab_size() const { return encoder ? encoder->text.encoder().vocab_size() : model->vocab_size(); }
 };
 
