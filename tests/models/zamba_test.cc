@@ -232,7 +232,7 @@ TEST(ZambaConfigs, LongContextStretchesTheRotaryBase) {
   Json j = Json::parse(R"({"model_type":"zamba2","n_mamba_heads":80,"use_mem_rope":true,"use_long_context":true})");
   models::Zamba2Config c = models::Zamba2Config::from_hf(j);
   EXPECT_EQ(c.context(), 16384);
-  EXPECT_NEAR(c.inv_freq()[79], std::pow(1e4 * std::pow(8.0, 160.0 / 158.0), -158.0 / 160.0), 1e-12);
+  EXPECT_NEAR(c.rope().config.inv_freq[79], std::pow(1e4 * std::pow(8.0, 160.0 / 158.0), -158.0 / 160.0), 1e-12);
 }
 
 TEST(ZambaConfigs, MistakesAreNamed) {
@@ -244,8 +244,13 @@ TEST(ZambaConfigs, MistakesAreNamed) {
             std::string::npos);
   EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":80,"attention_head_dim":80})").find("expected 160"),
             std::string::npos);
-  EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":80,"rope_parameters":{"rope_type":"yarn"}})")
-                .find("rope_type: 'yarn'"),
+  EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":80,"use_mem_rope":true,
+                        "rope_parameters":{"rope_type":"longrope"}})")
+                .find("rope_type: 'longrope'"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":80,"use_mem_rope":true,"use_long_context":true,
+                        "rope_parameters":{"rope_type":"linear","factor":2}})")
+                .find("expected no other scaling"),
             std::string::npos);
   EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":80,"time_step_limit":[0.5,0.1]})")
                 .find("time_step_limit: [0.5, 0.1]"),
