@@ -10,6 +10,7 @@
 #include "quern/base/test_message.h"
 #include "quern/gguf/gguf_model.h"
 #include "quern/infer/cache/session.h"
+#include "quern/models/context_length.h"
 #include "quern/models/quantize.h"
 #include "tests/models/golden.h"
 
@@ -45,7 +46,7 @@ TEST(GgufModel, LogitsInF32AreTheFoldersOwn) {
     Golden g(name);
     auto model = load(std::string(name) + ".gguf");
     EXPECT_LT(logit_error(*model, g, static_cast<int64_t>(g.tokens.size())), 1e-4) << name;
-    EXPECT_EQ(model->max_positions(), 1024) << name;
+    EXPECT_EQ(models::context_length(*model), 1024) << name;
   }
 }
 

@@ -27,6 +27,9 @@ int cmd_logits(Words args) {
   if (out.empty()) throw UsageError("quern logits: --out is missing: expected a .npy file");
   std::vector<int32_t> ids = parse_token_list(tokens, "--ids");
   auto model = load_for_inference(dir, context.with(adapter.with(weights.load_options())));
+  if (std::ssize(ids) > model->max_positions())
+    fail("--ids: {} tokens, and this model accepts {}: a longer --context lets it read them", ids.size(),
+         model->max_positions());
   Tensor y = infer::all_logits(*model, ids);
   save_npy(out, y);
   fmt::print("{}: {} × {} logits\n", out, y.dim(0), y.dim(1));
