@@ -173,7 +173,7 @@ std::unique_ptr<Model> load_model(const nn::Registry& registry, const std::files
   const bool bf16_matrices = options.pack && packing_of(options).rows() == DType::bf16;
   auto [config, weights] = open_checkpoint(path, bf16_matrices ? DType::bf16 : DType::f32);
   LoadReport found;
-  if (options.context.any()) config = with_context(registry, config, options.context, found.notes);
+  if (options.config_change) config = options.config_change(config, found.notes);
   for (const auto& folder : {std::optional(path), options.adapter})
     if (const std::string file = folder ? ignored_weights(*folder) : ""; !file.empty())
       found.notes.push_back(fmt::format("{} in {} is not read: safetensors win", file, folder->string()));

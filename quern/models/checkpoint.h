@@ -3,13 +3,13 @@
 // tensor against the configuration, and reports unused tensors.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "quern/infer/options/sampling_options.h"
-#include "quern/models/context_settings.h"
 #include "quern/models/model.h"
 #include "quern/nn/registry.h"
 #include "quern/nn/weight_prepacking.h"
@@ -35,8 +35,9 @@ struct LoadOptions {
   std::optional<std::filesystem::path> adapter = {};  // a PEFT folder: beside packed weights, merged into plain ones
   double adapter_scale = 1;                           // times the adapter's own
   nn::LowRankSource* paths = nullptr;                 // instead: what learns beside the weights, which freeze
-  ContextSettings context = {};                       // length and rotary positions other than the checkpoint's
   nn::PrepackHook* hook = nullptr;                    // sees every quantized matrix as it is packed
+  // config.json as the model is built from it, instead of what was read; notes are for LoadReport. Null: as read.
+  std::function<Json(const Json& config, std::vector<std::string>& notes)> config_change = {};
 };
 
 struct LoadReport {

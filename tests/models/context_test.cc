@@ -9,8 +9,8 @@
 #include "quern/base/test_message.h"
 #include "quern/infer/cache/session.h"
 #include "quern/models/config_file.h"
+#include "quern/models/context/context_settings.h"
 #include "quern/models/context_length.h"
-#include "quern/models/context_settings.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -41,7 +41,8 @@ class Shortened {
   std::unique_ptr<models::Model> load(const ContextSettings& s, bool pack,
                                       std::vector<std::string>* notes = nullptr) {
     models::LoadReport report;
-    auto m = models::load_model(nn::builtin_registry(), folder_, {.dtype = DType::f32, .pack = pack, .context = s},
+    auto m = models::load_model(nn::builtin_registry(), folder_,
+                                models::with_context(nn::builtin_registry(), {.dtype = DType::f32, .pack = pack}, s),
                                 &report);
     if (notes) *notes = report.notes;
     return m;
@@ -69,7 +70,8 @@ const Case kCases[] = {
     {"yarn-4-theta-500", {.context = kLength, .rope_scaling = "yarn:4", .rope_theta = 500}},
 };
 
-constexpr std::pair<const char*, const char*> kModels[] = {{"llama", "llama-mha"}, {"zamba2", "zamba2-2block-rope"}};
+constexpr std::pair<const char*, const char*> kModels[] = {
+    {"llama", "llama-mha"}, {"zamba2", "zamba2-2block-rope"}, {"bamba", "bamba"}, {"falcon-h1", "falcon-h1"}};
 
 double error_of(models::Model& model, std::span<const int32_t> ids, const Tensor& want) {
   const Tensor got = infer::all_logits(model, ids);

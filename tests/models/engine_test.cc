@@ -232,7 +232,7 @@ TEST(EngineFailures, RequestsThatCannotBeServedAreRefused) {
   EXPECT_NE(refused(with({}, 1)).find("prompt is empty"), std::string::npos);
   EXPECT_NE(refused(with({1, 9999}, 1)).find("prompt token 9999 at position 1"), std::string::npos);
   EXPECT_NE(refused(with({1}, 0)).find("max_tokens 0"), std::string::npos);
-  EXPECT_NE(refused(with(Tokens(5000, 1), 1)).find("this model's limit is 4096"), std::string::npos);
+  EXPECT_NE(refused(with(Tokens(5000, 1), 1)).find("this model's limit is"), std::string::npos);
   EXPECT_NE(refused(with(Tokens(400, 1), 600)).find("the limit is 0 MiB"), std::string::npos);
   infer::Request stops = with({1}, 1);
   stops.options.stop = {"x"};

@@ -91,8 +91,7 @@ void ContextFlags::check() const {
 
 models::LoadOptions ContextFlags::with(models::LoadOptions options) const {
   check();
-  options.context = settings;
-  return options;
+  return models::with_context(nn::builtin_registry(), std::move(options), settings);
 }
 
 int64_t weight_bytes(const std::filesystem::path& model) {
@@ -133,8 +132,8 @@ std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& f
     fmt::print(stderr, "warning: this model does not use {} tensors of {}; the first is '{}'\n", report.unused.size(),
                folder.string(), report.unused[0]);
   if (model->max_positions() < models::kAnyLength) return model;
-  return std::make_unique<LengthNote>(
-      std::move(model), (folder.has_filename() ? folder : folder.parent_path()).filename().string());
+  return std::make_unique<LengthNote>(std::move(model),
+                                      (folder.has_filename() ? folder : folder.parent_path()).filename().string());
 }
 
 std::optional<std::pair<kernels::QuantFormat, kernels::QuantFormat>> packed_formats(

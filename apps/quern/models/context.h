@@ -9,6 +9,7 @@
 #include "apps/quern/cli/args.h"
 #include "quern/infer/cache/weight_settings.h"
 #include "quern/models/checkpoint.h"
+#include "quern/models/context/context_settings.h"
 #include "quern/nn/builtin_registry.h"
 
 namespace quern::cli {

@@ -22,11 +22,8 @@ int64_t DraftFlags::weights(const std::string& model) const {
 std::unique_ptr<models::Model> DraftFlags::load(const std::string& model, const text::Tokenizer& tokenizer,
                                                 const models::ContextSettings& context) const {
   if (dir.empty()) return nullptr;
-  if (is_packing(dir)) {
-    models::LoadOptions options = options_of(dir);
-    options.context = context;
-    return load_for_inference(model, options);
-  }
+  if (is_packing(dir))
+    return load_for_inference(model, models::with_context(nn::builtin_registry(), options_of(dir), context));
   const std::string folder = model_folder(dir);
   const text::Tokenizer its = models::load_tokenizer(folder);
   if (its.vocab_size() != tokenizer.vocab_size())

@@ -6,7 +6,7 @@
 
 #include "apps/quern/cli/args.h"
 #include "quern/infer/speculation/speculation_options.h"
-#include "quern/models/context_settings.h"
+#include "quern/models/context/context_settings.h"
 #include "quern/models/model.h"
 #include "quern/text/tokenizer/tokenizer.h"
 

@@ -28,8 +28,7 @@ int cmd_ppl(Words args) {
   a.positional("DIR", dir)
       .positional("FILE", file)
       .flag("--context N", window,
-            fmt::format("window length in tokens, beyond the trained context too; the context is reset at every "
-                        "window and at every BOS token [{}]",
+            fmt::format("window length in tokens, also beyond the trained context; reset at every BOS token [{}]",
                         infer::PerplexityOptions().context))
       .flag("--max-tokens N", maximum, "maximum number of tokens to score; 0 scores all")
       .alias("--tokens")

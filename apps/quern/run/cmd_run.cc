@@ -311,7 +311,7 @@ int respond(RunOptions& r, const std::optional<std::string>& prompt) {
   if (!r.mcp.file.empty())
     return chat_with_servers(
         {.dir = r.dir, .system = r.system, .servers = r.mcp.file, .load = load, .generate = o, .engine = options});
-  const auto draft = r.ahead.load(r.dir, tokenizer, load.context);
+  const auto draft = r.ahead.load(r.dir, tokenizer, r.context.settings);
   auto model = load_for_inference(r.dir, load);
   options.draft = draft.get();
   if (!prompt) return chat(*model, r, o, options);

@@ -170,8 +170,8 @@ std::string fingerprint_of(const Served& what, const ServeSettings& how) {
 
 std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeSettings& how) {
   if (encoders::is_encoder(what.dir)) return load_served_encoder(what, how);
-  models::LoadOptions options = how.load;
-  options.context = context_of(what, how);
+  const models::ContextSettings context = context_of(what, how);
+  models::LoadOptions options = models::with_context(nn::builtin_registry(), how.load, context);
   auto sites = what.adapter.empty() ? std::make_shared<models::AdapterSites>(factors_beside(what, options)) : nullptr;
   options.paths = sites.get();
   if (!what.adapter.empty()) options.adapter = what.adapter, options.adapter_scale = what.scale;
@@ -180,7 +180,7 @@ std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeS
   m->fingerprint = fingerprint_of(what, how);
   infer::EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
-  if (what.dir == how.drafted) m->draft = how.ahead.load(what.dir, m->tokenizer, options.context);
+  if (what.dir == how.drafted) m->draft = how.ahead.load(what.dir, m->tokenizer, context);
   engine.draft = m->draft.get();
   engine.disk.identity = {{"model", m->fingerprint},
                           {"weights", how.weights},

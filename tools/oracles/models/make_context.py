@@ -1,21 +1,21 @@
 """Logits at lengths beyond the trained one under other rotary positions: tests/goldens/context/*.npy.
 
     pip install -r tools/oracles/requirements.txt
-    python tools/oracles/models/make.py && python tools/oracles/models/make_zamba.py    # the checkpoints
+    python tools/oracles/models/make.py    # the checkpoints, also by make_zamba.py and make_mamba_hybrids.py
     python tools/oracles/models/make_context.py
 
-The weights and tokens are those of tests/goldens/llama-mha and zamba2-2block-rope, read as if they had been trained on TRAINED
-tokens; what changes is rope_parameters, as transformers reads it. One pass over LENGTH tokens in f32, the last token of
+The weights and tokens are those of other goldens, read as if they had been trained on TRAINED tokens; what changes is
+rope_parameters, as transformers reads it. One pass over LENGTH tokens in f32, the last token of
 every eighth of it.
 """
-import json, pathlib
+import pathlib
 import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 GOLDENS = pathlib.Path(__file__).resolve().parents[3] / "tests" / "goldens"
 OUT = GOLDENS / "context"
-MODELS = {"llama": "llama-mha", "zamba2": "zamba2-2block-rope"}
+MODELS = {"llama": "llama-mha", "zamba2": "zamba2-2block-rope", "bamba": "bamba", "falcon-h1": "falcon-h1"}
 TRAINED, LENGTH = 48, 240
 CASES = {
     "none": {},
@@ -39,7 +39,6 @@ for name, golden in MODELS.items():
         config = AutoConfig.from_pretrained(folder)
         config.max_position_embeddings = TRAINED
         config.rope_parameters = {**config.rope_parameters, **rope}
-        config = type(config).from_dict(json.loads(config.to_json_string(use_diff=False)))
         model = AutoModelForCausalLM.from_pretrained(folder, config=config, attn_implementation="eager").eval().float()
         with torch.no_grad():
             logits = model(tokens, use_cache=False).logits[0, rows]

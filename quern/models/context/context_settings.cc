@@ -1,4 +1,4 @@
-#include "quern/models/context_settings.h"
+#include "quern/models/context/context_settings.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "quern/base/error.h"
-#include "quern/models/checkpoint.h"
 #include "quern/models/config_overrides.h"
 #include "quern/models/context_length.h"
 
@@ -194,6 +193,15 @@ Json with_context(const nn::Registry& registry, const Json& config, const Contex
   if (settings.rope_scaling) change.set_scaling(parse_scaling(*settings.rope_scaling));
   change.set_length(settings.context);
   return std::move(change.config);
+}
+
+LoadOptions with_context(const nn::Registry& registry, LoadOptions options, const ContextSettings& settings) {
+  settings.check();
+  if (settings.any())
+    options.config_change = [&registry, settings](const Json& config, std::vector<std::string>& notes) {
+      return with_context(registry, config, settings, notes);
+    };
+  return options;
 }
 
 }  // namespace quern::models

@@ -10,7 +10,7 @@
 
 #include "quern/base/json.h"
 #include "quern/base/setting.h"
-#include "quern/nn/registry.h"
+#include "quern/models/checkpoint.h"
 
 namespace quern::models {
 
@@ -40,5 +40,8 @@ struct ContextSettings {
 // beyond the trained one. Throws Error for what this model cannot do.
 Json with_context(const nn::Registry& registry, const Json& config, const ContextSettings& settings,
                   std::vector<std::string>& notes);
+
+// `options` of a model that is loaded with the settings. The registry outlives them.
+LoadOptions with_context(const nn::Registry& registry, LoadOptions options, const ContextSettings& settings);
 
 }  // namespace quern::models
