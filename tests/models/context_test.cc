@@ -170,6 +170,15 @@ TEST(LongContext, FactorsLengthenWhatIsAccepted) {
   EXPECT_EQ(rope.at("original_max_position_embeddings"), Json(32));
 }
 
+TEST(LongContext, ALengthCanBeAskedForAtLeast) {
+  for (const int64_t n : {64, 128}) {
+    EXPECT_EQ(length_of(llama(), {.context = n, .at_least = true}), 128);
+    EXPECT_TRUE(notes_of(llama(), {.context = n, .at_least = true}).empty());
+  }
+  EXPECT_EQ(length_of(llama(), {.context = 300, .at_least = true}), 300);
+  EXPECT_EQ(length_of(llama(), {.context = 300, .rope_scaling = "yarn:4", .at_least = true}), 512);
+}
+
 TEST(LongContext, WhatChangesNothingIsSaid) {
   const auto one = [](const ContextSettings& s, const char* part) {
     const std::vector<std::string> notes = notes_of(llama(), s);
@@ -182,6 +191,10 @@ TEST(LongContext, WhatChangesNothingIsSaid) {
   one({.context = 129}, "beyond the 128 that this model was trained for");
   one({.context = 513, .rope_scaling = "linear:4"}, "beyond the 512 that this model was trained and scaled for");
   EXPECT_TRUE(notes_of(llama(), {.context = 100}).empty());
+  const std::vector<std::string> same =
+      notes_of(llama(R"({"rope_type": "linear", "factor": 4})"), {.rope_scaling = "linear:4"});
+  ASSERT_EQ(same.size(), 1u);
+  EXPECT_NE(same[0].find("linear:4 changes nothing"), std::string::npos) << same[0];
   EXPECT_TRUE(notes_of(llama(), {.context = 512, .rope_scaling = "linear:4"}).size() <= 1);
 }
 

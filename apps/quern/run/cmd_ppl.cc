@@ -54,7 +54,7 @@ int cmd_ppl(Words args) {
   text::Tokenizer tokenizer = models::load_tokenizer(dir);
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
   if (maximum > 0 && static_cast<int64_t>(ids.size()) > maximum) ids.resize(static_cast<size_t>(maximum));
-  positions.settings.context = window;
+  positions.settings.context = window, positions.settings.at_least = true;
   auto model = load_for_inference(dir, positions.with(adapter.with(options_of(weights.dtype.value_or("auto")))));
   auto reference = against.empty() ? nullptr : load_for_inference(model_folder(against), reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;

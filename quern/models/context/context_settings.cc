@@ -100,8 +100,9 @@ struct Change {
   double original_length(const Json& rope, const std::string& type) const {
     const auto length = static_cast<double>(trained);
     const std::string old = type_of(rope);
+    if (type == "dynamic") return length;
     if (old == "linear") return length / std::max(1.0, number(rope, "factor").value_or(1));
-    if (type == "dynamic" || (old != "yarn" && old != "llama3")) return length;
+    if (old != "yarn" && old != "llama3") return length;
     if (const auto outside = number(config, "original_max_position_embeddings")) return *outside;
     return number(rope, "original_max_position_embeddings").value_or(length);
   }
@@ -113,7 +114,6 @@ struct Change {
     const char* place = place_of(config);
     const Json* found = config.find(place);
     const Json old = found && found->is_object() ? *found : Json::object();
-    const Json before = config;
     const std::string type = s.type == "none" ? "default" : s.type;
     Json rope = Json::object();
     rope.set("rope_type", type);
@@ -138,7 +138,8 @@ struct Change {
       return;
     }
     if (type_of(old) == type && number(old, "factor") == s.factor)
-      notes.push_back(fmt::format("rope_scaling {}:{} changes nothing: it is the model's own", s.type, s.factor));
+      return notes.push_back(
+          fmt::format("rope_scaling {}:{} changes nothing: it is the model's own", s.type, s.factor));
     config.erase(place);
     Json wanted = Json::object();
     wanted.set(place, rope);
@@ -146,10 +147,10 @@ struct Change {
   }
 
   // After both: the limit that the model is built with.
-  void set_length(std::optional<int64_t> wanted) {
+  void set_length(std::optional<int64_t> wanted, bool at_least) {
     int64_t natural = rotary() ? build_model(registry, config)->max_positions() : trained;
     natural = std::max(natural, static_cast<int64_t>(std::min(scaled, static_cast<double>(kAnyLength - 1))));
-    if (!wanted) {
+    if (!wanted || (at_least && *wanted <= natural)) {
       if (scaled > 0) config.set("quern_context", natural);
       return;
     }
@@ -191,7 +192,7 @@ Json with_context(const nn::Registry& registry, const Json& config, const Contex
   Change change(registry, config, notes);
   if (settings.rope_theta) change.set_theta(*settings.rope_theta);
   if (settings.rope_scaling) change.set_scaling(parse_scaling(*settings.rope_scaling));
-  change.set_length(settings.context);
+  change.set_length(settings.context, settings.at_least);
   return std::move(change.config);
 }
 

@@ -18,6 +18,7 @@ struct ContextSettings {
   std::optional<int64_t> context = {};
   std::optional<std::string> rope_scaling = {};
   std::optional<double> rope_theta = {};
+  bool at_least = false;  // of `context`: a model that accepts more already stays as it is
   template <class V>
   void visit(V& v) {
     v("context", context, "context length to accept, in tokens",
