@@ -183,6 +183,26 @@ TEST_F(CliCorpusColumns, AClassifierOfLabelsIsTrainedAndUsed) {
   EXPECT_NE(r.err.find("--label-field or --grade-field is missing"), std::string::npos) << r.err;
 }
 
+TEST_F(CliCorpusColumns, PersonalDataAndLicenses) {
+  write_file(dir_ + "/p.jsonl",
+             "{\"id\":1,\"text\":\"me@x.org, you@x.org, +49 89 636-48018. License: GPL-2+ or MIT license\"}\n"
+             "{\"id\":2,\"text\":\"2026-11-28, version 1.2.3.4.5\"}\n");
+  Ran r = run("annotate p.jsonl --pii --license --prefix my_ --out -");
+  EXPECT_NE(r.out.find(R"("my_pii":{"email":2,"phone":1},"my_licenses":["GPL-2.0-or-later","MIT"])"),
+            std::string::npos)
+      << r.out << r.err;
+  EXPECT_NE(r.out.find(R"("my_pii":{},"my_licenses":[])"), std::string::npos) << r.out;
+  r = run("filter p.jsonl --filter pii:phone+no-license:Apache --out -");
+  EXPECT_NE(r.out.find("you@x.org, <PHONE>."), std::string::npos) << r.out << r.err;
+  EXPECT_EQ(std::ranges::count(r.out, '\n'), 2);
+  EXPECT_EQ(std::ranges::count(run("filter p.jsonl --filter no-pii:email --out -").out, '\n'), 1);
+  EXPECT_EQ(std::ranges::count(run("filter p.jsonl --filter license:GPL,permissive --out -").out, '\n'), 1);
+  r = run("filter p.jsonl --filter pii:e-mail --out -");
+  EXPECT_NE(r.code, 0);
+  EXPECT_NE(r.err.find("did you mean 'email'"), std::string::npos) << r.err;
+  EXPECT_NE(run("filter p.jsonl --filter license:GNU --out -").code, 0);
+}
+
 TEST_F(CliCorpusColumns, AGraderIsTrainedAndUsed) {
   std::string lines;
   for (int i = 0; i < 60; ++i) {

@@ -1,11 +1,13 @@
-// Any bytes, made UTF-8, through Zyda's counts, squeezing, the normalizers and a sketch: fast and plain counts agree,
-// tokens lie in order, and nothing else happens.
+// Any bytes, made UTF-8, through Zyda's counts, squeezing, the normalizers, a sketch, and the finders of personal data and
+// licenses: fast and plain counts agree, tokens and values lie in order, and nothing else happens.
 #include <cstdint>
 #include <string>
 
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
 #include "quern/corpus/filters/zyda_features.h"
+#include "quern/corpus/licenses/licenses.h"
+#include "quern/corpus/pii/pii.h"
 #include "quern/corpus/sketch/sketch.h"
 #include "quern/text/unicode/utf8.h"
 
@@ -30,5 +32,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   static SketchMaker maker({.shingle = 3, .family = RowFamily::datasketch});
   maker.make(text);
+  std::vector<PiiSpan> found;
+  find_pii(text, PiiKinds::all(), found);
+  for (size_t i = 0; i < found.size(); ++i)
+    QUERN_CHECK(found[i].begin < found[i].end && found[i].end <= text.size() &&
+                (i == 0 || found[i - 1].end <= found[i].begin));
+  LicenseScratch licenses;
+  find_licenses(text, licenses);
   return 0;
 }

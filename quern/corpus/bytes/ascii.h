@@ -1,5 +1,5 @@
 // ASCII: whether a text is all of it, 64 bytes at a time without an early exit inside, so that the compiler vectorizes
-// it; words in any case of letters.
+// it; letters, digits, words in any case of letters.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -19,6 +19,15 @@ inline bool is_ascii(std::string_view s) {
   return !(any & 0x80);
 }
 
+constexpr bool ascii_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool ascii_letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
+constexpr bool ascii_alnum(char c) { return ascii_digit(c) || ascii_letter(c); }
+// -1: none.
+constexpr int hex_digit(char c) {
+  if (ascii_digit(c)) return c - '0';
+  if ((c | 32) >= 'a' && (c | 32) <= 'f') return (c | 32) - 'a' + 10;
+  return -1;
+}
 constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 inline bool same_ascii_word(std::string_view a, std::string_view b) {

@@ -31,5 +31,9 @@ FilterMaker language_filter(const std::string& arguments);
 FilterMaker education_filter(const std::string& arguments);
 FilterMaker reading_level_filter(const std::string& arguments);
 FilterMaker grader_filter(const std::string& arguments);
+FilterMaker pii_kinds_filter(const std::string& kinds);
+FilterMaker no_pii_filter(const std::string& kinds);
+FilterMaker license_filter(const std::string& ids);
+FilterMaker no_license_filter(const std::string& ids);
 
 }  // namespace quern::corpus

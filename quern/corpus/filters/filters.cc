@@ -31,14 +31,18 @@ constexpr BuiltInFilter kFilters[] = {{"zyda", zyda_filter},
                                       {"url", url_filter}};
 
 // Named with arguments: NAME:ARGUMENTS.
-constexpr BuiltInFilter kModelFilters[] = {{"language", language_filter},     {"fasttext", fasttext_filter},
-                                           {"classifier", classifier_filter}, {"label", label_filter},
-                                           {"education", education_filter},   {"reading-level", reading_level_filter},
-                                           {"grader", grader_filter}};
+constexpr BuiltInFilter kModelFilters[] = {
+    {"language", language_filter}, {"fasttext", fasttext_filter},    {"classifier", classifier_filter},
+    {"label", label_filter},       {"education", education_filter},  {"reading-level", reading_level_filter},
+    {"grader", grader_filter},     {"pii", pii_kinds_filter},        {"no-pii", no_pii_filter},
+    {"license", license_filter},   {"no-license", no_license_filter}};
 
-constexpr const char* kModelFilterForms[] = {
-    "language:CODES:MIN", "fasttext:MODEL:LABEL:MIN", "classifier:MODEL:MIN", "label:MODEL:LABELS:MIN",
-    "education:MIN",      "reading-level:MAX",        "grader:FILE:MIN"};
+constexpr const char* kModelFilterForms[] = {"language:CODES:MIN",   "fasttext:MODEL:LABEL:MIN",
+                                             "classifier:MODEL:MIN", "label:MODEL:LABELS:MIN",
+                                             "education:MIN",        "reading-level:MAX",
+                                             "grader:FILE:MIN",      "pii:KINDS",
+                                             "no-pii:KINDS",         "license:IDS",
+                                             "no-license:IDS"};
 
 // Several filters behind each other: each sees the text the one before it leaves, all of them judge, so that every
 // rule that rejects is told.

@@ -8,6 +8,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "quern/corpus/bytes/ascii.h"
+
 namespace quern::corpus {
 namespace {
 
@@ -20,13 +22,6 @@ constexpr std::array<char, 256> kEscapes = [] {
   t['t'] = '\t';
   return t;
 }();
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 #if defined(__SSE2__)
 // A bit for each of 16 bytes that may not stand in a string as it is: quote, backslash, control character.

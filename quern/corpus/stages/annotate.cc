@@ -10,6 +10,8 @@
 #include "quern/corpus/io/json_line.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/language/languages.h"
+#include "quern/corpus/licenses/licenses.h"
+#include "quern/corpus/pii/pii.h"
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
@@ -83,6 +85,8 @@ class AnnotateColumns : public RowColumns {
       grade_all(graders, d.text, grading_, grades);
       for (size_t i = 0; i < 2; ++i) put(graders[i]->scale().field.c_str(), fmt::format("{:.2f}", grades[i]));
     }
+    if (s.pii) put("pii", pii_json(d.text));
+    if (s.license) put("licenses", licenses_json(d.text));
     if (m_->grader)
       put(m_->grader->scale().field.c_str(), fmt::format("{:.4g}", m_->grader->grade(d.text, grading_)));
     if (!m_->rules.empty()) put("failing", failing_json(result, m_->rules));
@@ -99,6 +103,25 @@ class AnnotateColumns : public RowColumns {
   FeatureMaker features_;
   Grader::Scratch grading_;
   std::string squeezed_;
+  std::vector<PiiSpan> pii_;
+  LicenseScratch licenses_;
+
+  std::string pii_json(std::string_view text) {
+    find_pii(text, PiiKinds::all(), pii_);
+    std::array<uint64_t, kPiiKinds> counts{};
+    for (const PiiSpan& f : pii_) ++counts[static_cast<size_t>(f.kind)];
+    std::string all = "{";
+    for (size_t k = 0; k < kPiiKinds; ++k)
+      if (counts[k] > 0) all += fmt::format("{}\"{}\":{}", all.size() > 1 ? "," : "", kPiiNames[k], counts[k]);
+    return all + "}";
+  }
+
+  std::string licenses_json(std::string_view text) {
+    std::string all = "[";
+    for (const std::string& id : find_licenses(text, licenses_))
+      all += fmt::format("{}\"{}\"", all.size() > 1 ? "," : "", id);
+    return all + "]";
+  }
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Columns of `quern corpus annotate`: a row's id and source, its language, features of its text, what filters would say of
+// Columns of `quern corpus annotate`: a row's id and source, its language, features of its text, personal data and
+// licenses in it, what filters would say of
 // it, a classifier's score, and members of a side file with the same id. No row is dropped.
 #pragma once
 #include <string>
@@ -12,7 +13,7 @@
 namespace quern::corpus {
 
 struct AnnotateSettings {
-  bool language = false, features = false, grades = false;
+  bool language = false, features = false, grades = false, pii = false, license = false;
   std::string classifier, grader, filter = "none", prefix;
   std::vector<std::string> labels;
   template <class V>
@@ -21,6 +22,9 @@ struct AnnotateSettings {
     v("features", features, "add features: characters, words, lines, mean word length, shares of digits and symbols");
     v("grades", grades,
       "add education (0, nothing, to 4, it teaches) and reading_level (1, any adult, to 4, an expert)");
+    v("pii", pii,
+      "add pii: how many e-mail and IP addresses, telephone, card and account numbers the text holds, by kind");
+    v("license", license, "add licenses: the SPDX identifiers of the licenses that the text names or quotes");
     v("grader", grader, "add the column of a grader that train-classifier wrote", {.value = "FILE"});
     v("filter", filter, "add failing: the rules of this filter that the document fails, several filters joined by +",
       {.value = "NAME"});
