@@ -108,6 +108,39 @@ TEST(CliEncoder, CorpusScoreAddsAColumn) {
   EXPECT_NE(r.err.find("has a member 'id' already"), r.err.npos) << r.err;
 }
 
+TEST(CliEncoder, CorpusScoreAsTasksHasTheSameBytes) {
+  ScratchFolder d;
+  const std::string in = d / "in";
+  ASSERT_EQ(shell("mkdir " + in).code, 0);
+  for (const char* file : {"a", "b", "c"}) {  // more than a block each; the documents are longer than the model reads
+    std::string lines;
+    for (int i = 0; lines.size() < (size_t{17} << 18); ++i) {
+      std::string text = fmt::format("{} {}", file, i);
+      while (text.size() < 40000 + static_cast<size_t>(i) * 100) text += " the mill and the oven";
+      lines += fmt::format("{{\"id\":\"{}{}\",\"text\":\"{}\"}}\n", file, i, text);
+    }
+    write_file(in + "/" + file + ".jsonl", lines);
+  }
+  const std::string score =
+      fmt::format("cd {} && quern corpus score in/*.jsonl --model {} --column q", d / "", model("deberta-v3"));
+  Ran r = shell(score + " --out one.jsonl");
+  ASSERT_EQ(r.code, 0) << r.err;
+  r = shell(score + " --out many.jsonl --tasks 3");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("many.jsonl.plan.json: 7 tasks in 3 stages, 3 files in 3 shards"), r.out.npos) << r.out;
+  const std::string at = fmt::format("cd {} && ", d / "");
+  r = shell(at + "quern corpus run many.jsonl.plan.json -j 2");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("documents scored"), r.out.npos) << r.out;
+  EXPECT_EQ(shell(at + "cmp one.jsonl many.jsonl && ! ls -d *.unfinished").code, 0);
+  const Json m = Json::read(d / "many.jsonl.json");
+  EXPECT_EQ(static_cast<size_t>(m.at("documents").as_int()), lines_of(shell(at + "cat one.jsonl").out).size());
+  EXPECT_NE(shell(score + " --out many.jsonl --tasks 3").err.find("exists: name another"), std::string::npos);
+  EXPECT_EQ(shell(score + " --out - --tasks 3").code, 2);
+  EXPECT_EQ(shell(score + " --out x.jsonl --tasks 0").code, 2);
+  EXPECT_EQ(shell(score + " --out x.jsonl --plan p.json").code, 2);
+}
+
 TEST(CliEncoder, RecallIsHybrid) {
   ScratchFolder d;
   ASSERT_EQ(shell(fmt::format("mkdir {}", d / "docs")).code, 0);

@@ -42,6 +42,7 @@ int run_planned_task(const TaskPlan& plan, const std::string& id, ReportForm for
   if (task.stage != "finish" || !counters) return 0;
   if (plan.mix) return report_mix(*report.mix, plan.inputs(), plan.out, form);
   if (plan.tokens) return report_tokens(*report.tokens, plan.inputs(), plan.out, form);
+  if (plan.score) return report_scores(*report.score, plan.inputs(), plan.out);
   return plan.rows ? report_rows(*plan.rows, report.rows, plan.inputs(), plan.out, form)
                    : report_dedup(report.build, plan.inputs(), plan.out, form);
 }
@@ -63,7 +64,7 @@ int corpus_plan(Words args) {
           "The plan is a JSON file: stages, and for every task its inputs, outputs, command line, and the stages "
           "that\n"
           "it waits for. quern corpus run runs it, here or with Slurm; the output is that of quern corpus build.\n"
-          "filter, extract, annotate, decontaminate, mix and tokenize have plans of their own: give them --tasks.\n"
+          "filter, extract, annotate, decontaminate, score, mix and tokenize have plans of their own: give them --tasks.\n"
           "Inputs and the output folder must be on a file system that all machines have.");
   if (!a.parse(args)) return 0;
   if (target.out.empty()) throw UsageError("quern corpus plan: --out is missing: expected a folder");

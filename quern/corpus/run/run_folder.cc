@@ -221,11 +221,11 @@ void refuse_finished(const fs::path& out) {
 
 void refuse_finished_files(const fs::path& manifest, const std::vector<std::string>& names) {
   if (is_finished(manifest))
-    fail("{} exists: name another PREFIX, or ask for its earlier run to be overwritten", manifest.string());
+    fail("{} exists: name another PREFIX or FILE, or ask for its earlier run to be overwritten", manifest.string());
   const auto listed = unfinished_files(unfinished_of(manifest)).value_or(std::vector<OwnedFile>());
   for (const std::string& name : names)
     if (const fs::path file = manifest.parent_path() / name; fs::exists(file) && !is_listed(listed, name))
-      fail("{} exists, and no corpus run that can be resumed wrote it: name another PREFIX", file.string());
+      fail("{} exists, and no corpus run that can be resumed wrote it: name another PREFIX or FILE", file.string());
 }
 
 void replace_finished(const fs::path& manifest, const Inputs& inputs, OutFolder folder) {

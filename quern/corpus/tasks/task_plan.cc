@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *kKind = "corpus tasks 3", *kRowsKind = "corpus tasks of rows 1",
-                     *kMixKind = "corpus tasks of a mixture 1", *kTokensKind = "corpus tasks of tokens 1";
+                     *kMixKind = "corpus tasks of a mixture 1", *kTokensKind = "corpus tasks of tokens 1",
+                     *kScoresKind = "corpus tasks of scores 1";
 
 int64_t modified(const fs::path& file) { return fs::last_write_time(file).time_since_epoch().count(); }
 
@@ -65,7 +66,7 @@ std::vector<PlannedStage> stages_of(const RowStage& rows, uint64_t shards, uint6
 bool reads_inputs(const TaskPlan& plan, const std::string& stage) {
   if (plan.rows) return stage == plan.rows->verb;
   if (plan.is_build()) return stage == "sketch" || stage == "write";
-  return stage == "count" || stage == "pick" || stage == "tokenize";
+  return stage == "count" || stage == "pick" || stage == "tokenize" || stage == "score";
 }
 
 std::vector<PlannedTask> tasks_of(const TaskPlan& plan, const fs::path& file) {
@@ -105,7 +106,7 @@ TaskPlan begin_plan(const char* kind, const CorpusRecipe& recipe, const Inputs& 
 
 void prepare_folder(const TaskPlan& plan) {
   const RunNames names = plan.names();
-  if (plan.tokens)
+  if (plan.shares_folder())
     refuse_finished_files(plan.manifest(), names.whole_files);
   else
     refuse_finished(plan.out);
@@ -121,7 +122,7 @@ void check_number_of_tasks(const PlanSettings& s) {
 }
 
 const char* kind_of(const TaskPlan& plan) {
-  return plan.rows ? kRowsKind : plan.mix ? kMixKind : plan.tokens ? kTokensKind : kKind;
+  return plan.rows ? kRowsKind : plan.mix ? kMixKind : plan.tokens ? kTokensKind : plan.score ? kScoresKind : kKind;
 }
 
 }  // namespace
@@ -160,7 +161,7 @@ TaskPlan TaskPlan::load(const fs::path& file) {
   const Json j = Json::read(file);
   const Json* kind = j.find("kind");
   const std::string named = kind && kind->is_string() ? kind->as_string() : "";
-  constexpr const char* kKinds[] = {kKind, kRowsKind, kMixKind, kTokensKind};
+  constexpr const char* kKinds[] = {kKind, kRowsKind, kMixKind, kTokensKind, kScoresKind};
   if (std::ranges::find(kKinds, named) == std::end(kKinds))
     fail("{}: expected a plan that quern corpus plan wrote ('{}')", file.string(), kKind);
   read_field(j, plan, file.string(), FieldPresence::optional);
@@ -190,7 +191,9 @@ Inputs TaskPlan::inputs() const {
   return in;
 }
 
-fs::path TaskPlan::manifest() const { return tokens ? fs::path(out + ".json") : fs::path(out) / "manifest.json"; }
+fs::path TaskPlan::manifest() const {
+  return shares_folder() ? fs::path(out + ".json") : fs::path(out) / "manifest.json";
+}
 
 fs::path TaskPlan::base() const { return manifest().parent_path(); }
 
@@ -219,6 +222,9 @@ const PlannedStage& TaskPlan::stage(const std::string& name) const {
 
 RunNames TaskPlan::names() const {
   if (is_build()) return dedup_run_names();
+  if (score)
+    return {
+        .folder = unfinished().filename(), .whole_files = {fs::path(out).filename().string()}, .whole_folder = false};
   if (!tokens) return RunNames();
   TokenRun run;
   run.prefix = out, run.rows = recipe.tokenize->rows;
@@ -285,6 +291,17 @@ TaskPlan plan_tokens(const CorpusRecipe& recipe, const TokenStage& stage, const 
   const TokenRun run = token_job(plan).run;
   plan.models = run.tokenizer;
   return end_plan(std::move(plan), in, run.what(), s);
+}
+
+TaskPlan plan_scores(const CorpusRecipe& recipe, const ScoreStage& stage, const Inputs& in, const PlanSettings& s) {
+  check_number_of_tasks(s);
+  TaskPlan plan = begin_plan(kScoresKind, recipe, in, s);
+  plan.score = stage;
+  plan.stages = {{"score", plan.shards.size(), {}}, {"concat", s.tasks, {"score"}}, {"finish", 1, {"concat"}}};
+  plan.models = score_model_hash(stage.settings.model);
+  ScoreStage written = stage;
+  return end_plan(std::move(plan), in,
+                  fmt::format("{} {} {}", write_value(written).dump(), plan.models, row_scan(recipe).text()), s);
 }
 
 }  // namespace quern::corpus

@@ -22,6 +22,12 @@
 //   concat N    a range of bytes of every token file, from the shards that have it
 //   later 1     token files to their names, manifest; the build's report
 //
+// a column of scores, which stands alone:
+//
+//   score N     a shard: its rows with their scores
+//   concat N    a range of bytes of the file, from the shards that have it
+//   finish 1    the file to its name, manifest
+//
 // filter, extract, annotate and decontaminate, whose documents do not depend on each other:
 //
 //   filter N    (or extract …) a shard: lines of its rows, compressed, and why others were removed
@@ -39,6 +45,7 @@
 #include <vector>
 
 #include "quern/corpus/run/run_folder.h"
+#include "quern/corpus/scores/scores.h"
 #include "quern/corpus/stages/row_stage.h"
 
 namespace quern::corpus {
@@ -90,12 +97,23 @@ struct TokenStage {
   }
 };
 
+// Scores likewise.
+struct ScoreStage {
+  ScoreSettings settings;  // the model by an absolute path
+  template <class V>
+  void visit(V& v) {
+    v("settings", settings);
+  }
+};
+
 struct TaskPlan {
   std::string kind, out, folder, identity, models;  // folder: relative paths of models start there
-  // A stage that stands alone, whose recipe has one source for all inputs; all null: a build. `out` is the PREFIX of tokens.
+  // A stage that stands alone, whose recipe has one source for all inputs; all null: a build. `out` is the PREFIX of tokens,
+  // the file of scores.
   std::optional<RowStage> rows;
   std::optional<MixStage> mix;
   std::optional<TokenStage> tokens;
+  std::optional<ScoreStage> score;
   Json tool;  // name and version of the program that planned, for the manifest
   uint64_t block_bytes = 0;
   std::vector<std::string> sources;
@@ -110,7 +128,7 @@ struct TaskPlan {
     v("tool", tool);
     v("block_bytes", block_bytes), v("sources", sources), v("files", files), v("shards", shards);
     v("stages", stages), v("tasks", tasks), v("recipe", recipe), v("rows", rows), v("mix", mix);
-    v("tokens", tokens);
+    v("tokens", tokens), v("score", score);
   }
   // Of a later stage of a build (later_plan.h), which is planned when the documents that it reads lie there.
   const TaskPlan* build = nullptr;
@@ -120,7 +138,7 @@ struct TaskPlan {
   void save(const std::filesystem::path& file) const;
   DedupConfig config() const;
   Inputs inputs() const;
-  std::filesystem::path manifest() const;    // OUT/manifest.json or PREFIX.json, that ends the run
+  std::filesystem::path manifest() const;    // OUT/manifest.json, PREFIX.json or FILE.json, that ends the run
   std::filesystem::path base() const;        // the folder in which output files are made
   std::filesystem::path unfinished() const;  // the run's folder until then
   std::filesystem::path work() const;        // where results of tasks lie: OUT/unfinished/tasks
@@ -128,7 +146,8 @@ struct TaskPlan {
   const PlannedStage& stage(const std::string& name) const;
   bool has_stage(const std::string& name) const;
   RunNames names() const;  // of the output folder's run
-  bool is_build() const { return !rows && !mix && !tokens; }
+  bool is_build() const { return !rows && !mix && !tokens && !score; }
+  bool shares_folder() const { return tokens || score; }  // with other runs
 };
 
 struct PlanSettings {
@@ -154,6 +173,8 @@ TaskPlan plan_rows(const PlannedRows& rows, const PlanSettings& settings);
 TaskPlan plan_mix(const CorpusRecipe& recipe, const MixStage& stage, const Inputs& inputs,
                   const PlanSettings& settings);
 TaskPlan plan_tokens(const CorpusRecipe& recipe, const TokenStage& stage, const Inputs& inputs,
+                     const PlanSettings& settings);
+TaskPlan plan_scores(const CorpusRecipe& recipe, const ScoreStage& stage, const Inputs& inputs,
                      const PlanSettings& settings);
 
 // Ranges of files with about the same bytes, between places where a block ends in any case: the first file of each.

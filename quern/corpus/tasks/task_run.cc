@@ -19,16 +19,19 @@ namespace fs = std::filesystem;
 constexpr struct {
   const char* stage;
   void (*run)(TaskWork&);
-} kTasks[] = {
-    {"sketch", sketch_task},   {"exact", exact_task},      {"merge", merge_task},       {"join", join_task},
-    {"cluster", cluster_task}, {"settle", settle_task},    {"write", write_task},       {"parts", parts_task},
-    {"finish", finish_task},   {"later", later_task},      {"count", count_task},       {"pick", pick_task},
-    {"shuffle", shuffle_task}, {"mixed", finish_mix_task}, {"tokenize", tokenize_task}, {"concat", concat_task}};
+} kTasks[] = {{"sketch", sketch_task},   {"exact", exact_task},      {"merge", merge_task},
+              {"join", join_task},       {"cluster", cluster_task},  {"settle", settle_task},
+              {"write", write_task},     {"parts", parts_task},      {"finish", finish_task},
+              {"later", later_task},     {"count", count_task},      {"pick", pick_task},
+              {"shuffle", shuffle_task}, {"mixed", finish_mix_task}, {"tokenize", tokenize_task},
+              {"concat", concat_task},   {"score", score_task}};
 
 void run_work(TaskWork& w, const std::string& stage) {
   if (w.plan.rows && stage != "parts") return stage == "finish" ? finish_rows_task(w) : rows_task(w);
   if (w.plan.mix && stage == "finish") return finish_mix_task(w);
   if (w.plan.tokens && stage == "finish") return finish_tokens_task(w);
+  if (w.plan.score && stage == "concat") return concat_scores_task(w);
+  if (w.plan.score && stage == "finish") return finish_scores_task(w);
   for (const auto& t : kTasks)
     if (stage == t.stage) return t.run(w);
   fail("'{}' is no stage of a plan: make the plan again", stage);
@@ -91,7 +94,8 @@ TaskCounters run_ready(const TaskPlan& plan, const PlannedTask& task, PlanReport
   }
   run_work(w, task.stage);
   if (report) report->build = std::move(w.report), report->rows = std::move(w.rows);
-  if (report) report->mix = std::move(w.mix), report->tokens = std::move(w.tokens);
+  if (report)
+    report->mix = std::move(w.mix), report->tokens = std::move(w.tokens), report->score = std::move(w.score);
   w.counters.read_bytes += spilled_bytes_read() - read_before;
   w.counters.peak_rss = peak_rss(), w.counters.seconds = watch.seconds();
   if (ends(task.stage)) {

@@ -14,6 +14,7 @@ struct PlanReport {
   FilterReport rows;  // of another stage, or:
   std::optional<MixReport> mix;
   std::optional<TokenShardReport> tokens;
+  std::optional<ScoreReport> score;
 };
 
 bool task_done(const TaskPlan& plan, const PlannedTask& task);

@@ -37,6 +37,7 @@ struct TaskWork {
   FilterReport rows = {};   // of the one that finishes another stage, or:
   std::optional<MixReport> mix = {};
   std::optional<TokenShardReport> tokens = {};
+  std::optional<ScoreReport> score = {};
 
   void holds(uint64_t bytes) { counters.table_bytes = std::max(counters.table_bytes, bytes); }
   // The folder of a task that is done.
@@ -98,6 +99,9 @@ void finish_mix_task(TaskWork& w);
 void tokenize_task(TaskWork& w);  // of tokens
 void concat_task(TaskWork& w);
 void finish_tokens_task(TaskWork& w);
+void score_task(TaskWork& w);  // of scores
+void concat_scores_task(TaskWork& w);
+void finish_scores_task(TaskWork& w);
 void rows_task(TaskWork& w);         // of a stage that stands alone
 void finish_rows_task(TaskWork& w);  // the last of theirs
 
