@@ -1,5 +1,5 @@
-// Any bytes, made UTF-8, through Zyda's counts, squeezing, the normalizers, a sketch, and the finders of personal data and
-// licenses: fast and plain counts agree, tokens and values lie in order, and nothing else happens.
+// Any bytes, made UTF-8, through Zyda's counts, squeezing, the normalizers, a sketch, and the finders of personal data
+// and licenses: fast and plain counts agree, tokens and values lie in order, and nothing else happens.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,5 @@
-// quern corpus score: adds what a classifier says of every document, as a column; in this process, or as a plan of tasks (--tasks).
+// quern corpus score: adds what a classifier says of every document, as a column; in this process, or as a plan of
+// tasks (--tasks).
 #include "apps/quern/cli/line_file.h"
 #include "apps/quern/cli/wrong_usage.h"
 #include "apps/quern/corpus/cmd_corpus.h"

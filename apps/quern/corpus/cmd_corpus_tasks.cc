@@ -64,7 +64,8 @@ int corpus_plan(Words args) {
           "The plan is a JSON file: stages, and for every task its inputs, outputs, command line, and the stages "
           "that\n"
           "it waits for. quern corpus run runs it, here or with Slurm; the output is that of quern corpus build.\n"
-          "filter, extract, annotate, decontaminate, score, mix and tokenize have plans of their own: give them --tasks.\n"
+          "filter, extract, annotate, decontaminate, score, mix and tokenize have plans of their own: give them "
+          "--tasks.\n"
           "Inputs and the output folder must be on a file system that all machines have.");
   if (!a.parse(args)) return 0;
   if (target.out.empty()) throw UsageError("quern corpus plan: --out is missing: expected a folder");

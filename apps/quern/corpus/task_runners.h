@@ -26,7 +26,8 @@ void report_plan(const corpus::TaskPlan& plan, const std::string& file);
 [[nodiscard]] int submit_to_slurm(const corpus::TaskPlan& plan, const std::filesystem::path& file,
                                   const std::vector<std::string>& extra);
 
-// What came of a mixture, of tokens and of scores, as text on stdout unless that has JSON, and warnings; the exit status.
+// What came of a mixture, of tokens and of scores, as text on stdout unless that has JSON, and warnings; the exit
+// status.
 [[nodiscard]] int report_mix(const corpus::MixReport& r, const corpus::Inputs& in, const std::string& out,
                              ReportForm form);
 [[nodiscard]] int report_tokens(const corpus::TokenShardReport& r, const corpus::Inputs& in, const std::string& out,

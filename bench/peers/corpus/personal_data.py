@@ -84,7 +84,8 @@ def main(quern, folder, half):
     with open(pathlib.Path(folder) / f"{half}.differ.txt", "w") as differ:
         compare("email", by_quern(quern, texts, "email"), by_datatrove(texts, remove_ips=False), texts, differ)
         compare("ipv4", by_quern(quern, texts, "ipv4"), by_datatrove(texts, remove_emails=False), texts, differ)
-        for name, part in (("phone, named", [t for t in digits if NAMED.search(t)]), ("phone, other", [t for t in digits if not NAMED.search(t)])):
+        for name, wanted in (("phone, named", True), ("phone, other", False)):
+            part = [t for t in digits if bool(NAMED.search(t)) == wanted]
             compare(name, by_quern(quern, part, "phone"), by_phonenumbers(part), part, differ)
 
 

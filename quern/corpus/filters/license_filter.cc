@@ -1,5 +1,5 @@
-// Filters by licenses (corpus/licenses). license:IDS keeps documents that name or quote a license, and no other one than
-// these; no-license:IDS removes documents that name or quote one of these.
+// Filters by licenses (corpus/licenses). license:IDS keeps documents that name or quote a license, and no other one
+// than these; no-license:IDS removes documents that name or quote one of these.
 #include "quern/corpus/filters/filter_makers.h"
 #include "quern/corpus/licenses/licenses.h"
 

@@ -1,5 +1,5 @@
-// Filters of personal data (corpus/pii). pii masks e-mail addresses and public IPv4 addresses, pii:KINDS the kinds that it
-// names; they reject nothing. no-pii:KINDS rejects a document that holds any of the kinds, with a rule for each.
+// Filters of personal data (corpus/pii). pii masks e-mail addresses and public IPv4 addresses, pii:KINDS the kinds that
+// it names; they reject nothing. no-pii:KINDS rejects a document that holds any of the kinds, with a rule for each.
 #include "quern/corpus/filters/filter_makers.h"
 #include "quern/corpus/pii/pii.h"
 

@@ -1,5 +1,6 @@
-// The version of a license that stands near its name: "GPLv2+", "GNU General Public License, version 2 or (at your option) any
-// later version", "version 2.1 of the GNU Lesser General Public License"; and the elements of a Creative Commons license.
+// The version of a license that stands near its name: "GPLv2+", "GNU General Public License, version 2 or (at your
+// option) any later version", "version 2.1 of the GNU Lesser General Public License"; and the elements of a Creative
+// Commons license.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,7 +10,8 @@
 
 namespace quern::corpus {
 
-// Of a family that is named at words[begin, end). Text from `stop` on speaks of another license. None: no version is said.
+// Of a family that is named at words[begin, end). Text from `stop` on speaks of another license. None: no version is
+// said.
 struct NamePlace {
   size_t begin = 0, end = 0, stop = 0;
 };

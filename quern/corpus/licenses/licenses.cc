@@ -200,7 +200,8 @@ bool two_words_at(std::string_view s, size_t at, std::string_view first, std::st
   return is(second);
 }
 
-// Whether one of 64 places has the first letters of a word in `kLicenseWords`, so written that the compiler vectorizes it.
+// Whether one of 64 places has the first letters of a word in `kLicenseWords`, so written that the compiler vectorizes
+// it.
 bool maybe_license_word(const char* s) {
   unsigned char any = 0;
   for (size_t k = 0; k < 64; ++k) {

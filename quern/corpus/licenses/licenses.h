@@ -2,9 +2,9 @@
 //   expressions  "SPDX-License-Identifier: MIT OR Apache-2.0", and fields like License: MIT (spdx.h)
 //   names        "GNU Lesser General Public License, version 2.1 or later", "MIT license", addresses of their texts
 //   wordings     of licenses that do not name themselves: MIT, BSD, ISC, zlib, Unlicense
-// A GNU license is X-only, or X-or-later where the text says so. A name without its version is the family (GPL, CC-BY, BSD),
-// unless the text also says a version of it. "public-domain" and the families are no SPDX identifiers. A license that is named
-// in the full text of another (the GPL's, the MPL's) is none of the text's own.
+// A GNU license is X-only, or X-or-later where the text says so. A name without its version is the family (GPL, CC-BY,
+// BSD), unless the text also says a version of it. "public-domain" and the families are no SPDX identifiers. A license
+// that is named in the full text of another (the GPL's, the MPL's) is none of the text's own.
 // Cost: one look for the few words that every license has, and for texts with one of them a pass over its words.
 #pragma once
 #include <string>

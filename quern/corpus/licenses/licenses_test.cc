@@ -1,4 +1,5 @@
-// Licenses by tags, names, addresses and wordings; words that only look alike. Larger material: tools/corpora/licenses.py.
+// Licenses by tags, names, addresses and wordings; words that only look alike. Larger material:
+// tools/corpora/licenses.py.
 #include "quern/corpus/licenses/licenses.h"
 
 #include <fmt/format.h>

@@ -6,7 +6,8 @@
 
 namespace quern::corpus {
 
-// As the list spells it, whatever the case of letters; GPL-2.0 is GPL-2.0-only, GPL-2.0+ GPL-2.0-or-later. Empty: not known.
+// As the list spells it, whatever the case of letters; GPL-2.0 is GPL-2.0-only, GPL-2.0+ GPL-2.0-or-later. Empty: not
+// known.
 std::string spdx_identifier(std::string_view name);
 std::vector<std::string> spdx_identifiers();  // that are known here
 

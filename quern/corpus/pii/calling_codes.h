@@ -1,5 +1,5 @@
-// Country calling codes (ITU-T E.164): how many digits a number in that country has behind the code, of fixed lines and mobile
-// telephones, as the national numbering plans say.
+// Country calling codes (ITU-T E.164): how many digits a number in that country has behind the code, of fixed lines and
+// mobile telephones, as the national numbering plans say.
 #pragma once
 #include <array>
 #include <cstdint>

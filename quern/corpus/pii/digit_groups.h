@@ -1,5 +1,5 @@
-// A number as people write it: groups of digits with a space, a hyphen, a dot, a slash or parentheses between. Read once
-// from where it begins; telephone and card numbers are then decided on the groups.
+// A number as people write it: groups of digits with a space, a hyphen, a dot, a slash or parentheses between. Read
+// once from where it begins; telephone and card numbers are then decided on the groups.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Telephone numbers as people write them.
 //   international  + and a calling code (or 00 and a calling code in groups), then as many digits as that country has
-//   national       the forms that are hardly anything else: of North America (AAA) EEE-NNNN, AAA-EEE-NNNN, AAA.EEE.NNNN, all
-//                  with or without 1; pairs of digits behind 0 (France); 0 and the groups of the United Kingdom, Japan and
-//                  Australia; an area code with 0 in parentheses or before a slash
+//   national       the forms that are hardly anything else: of North America (AAA) EEE-NNNN, AAA-EEE-NNNN,
+//                  AAA.EEE.NNNN, all with or without 1; pairs of digits behind 0 (France); 0 and the groups of the
+//                  United Kingdom, Japan and Australia; an area code with 0 in parentheses or before a slash
 //   named          7 to 15 digits behind a word for telephone or fax, in any groups
 // Numbers that are written like dates, versions, page ranges or ISBNs have none of these forms.
 #pragma once

@@ -1,5 +1,6 @@
 // Personal data in text: where e-mail addresses, public IP addresses, telephone numbers, payment card numbers, bank
-// accounts (IBAN) and US social security numbers stand. One pass over the bytes; only '@' and digits are looked at closer.
+// accounts (IBAN) and US social security numbers stand. One pass over the bytes; only '@' and digits are looked at
+// closer.
 //   email       addresses.h
 //   ipv4, ipv6  of the public internet; private, documentation, multicast and other special ranges identify nobody
 //   phone       phone_numbers.h

@@ -1,5 +1,5 @@
-// Personal data: what other implementations find (testdata/personal_data.json, made by tools/oracles/corpus/personal_data.py),
-// and forms that only look alike.
+// Personal data: what other implementations find (testdata/personal_data.json, made by
+// tools/oracles/corpus/personal_data.py), and forms that only look alike.
 #include "quern/corpus/pii/pii.h"
 
 #include <fmt/format.h>

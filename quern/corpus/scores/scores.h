@@ -1,6 +1,6 @@
-// A column with what a classifier (an encoder with a head) says of every document. Documents of one block of input are scored
-// together: what stands beside a document in a batch can change the last digits of its score, and so it is the same whether
-// one process reads all blocks or several share them.
+// A column with what a classifier (an encoder with a head) says of every document. Documents of one block of input are
+// scored together: what stands beside a document in a batch can change the last digits of its score, and so it is the
+// same whether one process reads all blocks or several share them.
 #pragma once
 #include <cstdint>
 #include <functional>

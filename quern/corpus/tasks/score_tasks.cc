@@ -1,5 +1,5 @@
-// Scores as tasks: a shard's rows as their file will have them, then every task copies a range of bytes of that file from
-// the shards that lie there.
+// Scores as tasks: a shard's rows as their file will have them, then every task copies a range of bytes of that file
+// from the shards that lie there.
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/run/shards.h"

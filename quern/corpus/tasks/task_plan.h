@@ -108,8 +108,8 @@ struct ScoreStage {
 
 struct TaskPlan {
   std::string kind, out, folder, identity, models;  // folder: relative paths of models start there
-  // A stage that stands alone, whose recipe has one source for all inputs; all null: a build. `out` is the PREFIX of tokens,
-  // the file of scores.
+  // A stage that stands alone, whose recipe has one source for all inputs; all null: a build. `out` is the PREFIX of
+  // tokens, the file of scores.
   std::optional<RowStage> rows;
   std::optional<MixStage> mix;
   std::optional<TokenStage> tokens;
