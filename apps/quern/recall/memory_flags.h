@@ -47,9 +47,8 @@ struct QuestionFlags {
       {.value = "NAME"});
     v("all_speakers", all_speakers, "do not restrict the result to a speaker named in the question");
     v("rank", rank,
-      "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (mixpr if a time or speaker leaves few "
-      "turns, "
-      "else bm25)",
+      "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (bm25; where a time or speaker leaves few "
+      "turns, its best turn and then mixpr's)",
       {.value = "METHOD"});
   }
 };

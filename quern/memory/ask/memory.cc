@@ -264,8 +264,8 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
 
 // A speaker's turns of a long time are one run each: so many serve nobody.
 void Memory::tell_within(const Selection& rows, MemoryResult& out) const {
-  constexpr size_t kMostRuns = 1000;
-  if (const auto few = rows.runs(table_, kMostRuns))
+  constexpr size_t kMaxRuns = 1000;
+  if (const auto few = rows.runs(table_, kMaxRuns))
     out.within = table_.runs(*few);
   else
     out.many_runs = true;

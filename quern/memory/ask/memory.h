@@ -108,7 +108,7 @@ class Memory {
   const TopicIndex& index();
   std::vector<RankedTurn> rank(const std::string& topic, const Selection& rows, const AskOptions& o);
   std::vector<recall::ScoredDocument> best_among(const std::string& topic, const Selection& rows, size_t wanted,
-                                                 bool neighbors);
+                                                 const AskOptions& o);
   std::vector<recall::ScoredDocument> walked(const std::string& topic, std::span<const uint32_t> rows);
   std::vector<RankedTurn> ranked_rows(std::span<const recall::ScoredDocument> hits, const Selection& rows,
                                       const AskOptions& o) const;

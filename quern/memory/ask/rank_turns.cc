@@ -10,10 +10,10 @@
 namespace quern::memory {
 namespace {
 
-constexpr size_t kEnough = 100;       // so many are looked at, however few are wanted
-constexpr size_t kMostWalked = 2000;  // turns of a walk that is asked for
-constexpr size_t kFewWalked = 160;    // and of one that only fills places: 5 ms at most
-constexpr size_t kFewRows = 500;
+constexpr size_t kEnough = 100;      // so many are looked at, however few are wanted
+constexpr size_t kMaxWalked = 2000;  // turns of a walk that is asked for
+constexpr size_t kFewWalked = 160;   // and of one that was not: two milliseconds
+constexpr size_t kFewRows = 500;     // where a time or a speaker leaves so many, there is one
 
 template <class F>
 void each_neighbor(const TurnTable& t, uint32_t row, F&& f) {
@@ -67,7 +67,8 @@ void share_of_best(std::vector<recall::ScoredDocument>& hits) {
 // What BM25 finds among the rows, and among their neighbors where those count. Few rows are looked up one by one; of
 // many, the best of the whole conversation are taken until enough of them are among the rows.
 std::vector<recall::ScoredDocument> Memory::best_among(const std::string& topic, const Selection& rows, size_t wanted,
-                                                       bool neighbors) {
+                                                       const AskOptions& o) {
+  const bool neighbors = o.neighbor > 0;
   const size_t there = rows.size(table_);
   if (there == table_.size()) return index().top(topic, wanted);
   constexpr size_t kWide = 16;  // a share of the conversation above which listing the rows costs more
@@ -149,9 +150,8 @@ std::vector<RankedTurn> Memory::walk_behind_best(const std::string& topic, std::
 
 std::vector<RankedTurn> Memory::rank(const std::string& topic, const Selection& rows, const AskOptions& o) {
   const size_t enough = std::max<size_t>(kEnough, 4 * static_cast<size_t>(o.k));
-  const bool neighbors = o.neighbor > 0;
   if (o.rank == TopicRank::bm25 || o.rank == TopicRank::automatic) {
-    const std::vector<recall::ScoredDocument> hits = best_among(topic, rows, enough, neighbors);
+    const std::vector<recall::ScoredDocument> hits = best_among(topic, rows, enough, o);
     std::vector<RankedTurn> out = ranked_rows(hits, rows, o);
     const size_t there = rows.size(table_);
     if (o.rank == TopicRank::bm25 || out.empty() || there == table_.size() || there > kFewRows) return out;
@@ -159,11 +159,11 @@ std::vector<RankedTurn> Memory::rank(const std::string& topic, const Selection& 
   }
   std::vector<uint32_t> wide;
   std::vector<recall::ScoredDocument> hits;
-  const bool every = rows.size(table_) <= kMostWalked;
+  const bool every = rows.size(table_) <= kMaxWalked;
   if (every) wide = rows_looked_at(rows, table_, o);
-  if (o.rank == TopicRank::both || !every || wide.size() > kMostWalked)
-    hits = best_among(topic, rows, std::max(enough, kMostWalked), neighbors);
-  if (!every || wide.size() > kMostWalked) {
+  if (o.rank == TopicRank::both || !every || wide.size() > kMaxWalked)
+    hits = best_among(topic, rows, std::max(enough, kMaxWalked), o);
+  if (!every || wide.size() > kMaxWalked) {
     wide.clear();
     for (const recall::ScoredDocument& h : hits) wide.push_back(static_cast<uint32_t>(table_.row_of_id(h.id)));
   }

@@ -82,20 +82,35 @@ class TurnMaker {
   int64_t n_ = 0, words_ = 0, time_ = 1'600'000'000;
 };
 
+void measure_parsing(int64_t parses, Json& out) {
+  const Clock clock{.now = day_of(2023, 10, 22) * kDaySeconds + 43'200, .semantics = Semantics::strict, .order = {}};
+  std::vector<double> parse;
+  size_t found = 0;
+  for (int64_t i = 0; i < parses; ++i) {
+    const char* q = kQuestions[static_cast<size_t>(i) % std::size(kQuestions)];
+    parse.push_back(1e6 * seconds_of([&] { found += parse_time(q, clock).constraints.size(); }));
+  }
+  QUERN_CHECK(parses < 100 || found > 0);
+  out.set("parse_us_median", at(parse, 0.5)), out.set("parse_us_p99", at(parse, 0.99));
+}
+
+std::vector<KindAsked> kinds_asked() {
+  // One word is in about one of a hundred turns, the other in about one of a thousand.
+  const std::string topic = fmt::format("the {} and the {}", TurnMaker::word(300), TurnMaker::word(3000));
+  return {{"session", "What did we discuss two sessions ago?"},
+          {"day", "What did we discuss yesterday?"},
+          {"weekday_and_hour", "What did we discuss on Sunday mornings?"},
+          {"topic", "What about " + topic + "?"},
+          {"speaker_and_topic", "What did Ada say about " + topic + "?"},
+          {"speaker_topic_and_day", "What did Ada say about " + topic + " yesterday?"},
+          {"speaker_topic_and_month", "What did Ada say about " + topic + " in the last month?"}};
+}
+
 }  // namespace
 
 Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   Json out = Json::object();
-  const Clock clock{.now = day_of(2023, 10, 22) * kDaySeconds + 43'200, .semantics = Semantics::strict, .order = {}};
-  std::vector<double> parse;
-  size_t found = 0;
-  for (int64_t i = 0; i < o.parses; ++i) {
-    const char* q = kQuestions[static_cast<size_t>(i) % std::size(kQuestions)];
-    parse.push_back(1e6 * seconds_of([&] { found += parse_time(q, clock).constraints.size(); }));
-  }
-  QUERN_CHECK(o.parses < 100 || found > 0);
-  out.set("parse_us_median", at(parse, 0.5)), out.set("parse_us_p99", at(parse, 0.99));
-
+  measure_parsing(o.parses, out);
   const int64_t before = resident_of_process();
   const std::filesystem::path file = folder / "memory.db";
   if (std::filesystem::exists(file)) fail("{} already exists", file.string());
@@ -110,15 +125,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
             }
           }));
   batch.shrink_to_fit();
-  // One word is in about one of a hundred turns, the other in about one of a thousand.
-  const std::string topic = fmt::format("the {} and the {}", TurnMaker::word(300), TurnMaker::word(3000));
-  const KindAsked kinds[] = {{"session", "What did we discuss two sessions ago?"},
-                             {"day", "What did we discuss yesterday?"},
-                             {"weekday_and_hour", "What did we discuss on Sunday mornings?"},
-                             {"topic", "What about " + topic + "?"},
-                             {"speaker_and_topic", "What did Ada say about " + topic + "?"},
-                             {"speaker_topic_and_day", "What did Ada say about " + topic + " yesterday?"},
-                             {"speaker_topic_and_month", "What did Ada say about " + topic + " in the last month?"}};
+  const std::vector<KindAsked> kinds = kinds_asked();
   const std::string& about = kinds[3].question;
   AskOptions ask;
   ask.now = maker.time() + 3000;
@@ -130,7 +137,8 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
             const MemoryResult a = again.ask(about, ask);
             QUERN_CHECK(a.responses == first.responses);
           }));
-  std::vector<double> append, busy, control, visible, asked[std::size(kinds)];
+  std::vector<double> append, busy, control, visible;
+  std::vector<std::vector<double>> asked(kinds.size());
   for (int64_t i = 0; i < o.appends; ++i) {
     SpokenTurn t = maker.next();
     const std::string mark = fmt::format("marker{}", i);
@@ -149,7 +157,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
     MemoryResult a;
     visible.push_back(append.back() + 1e3 * seconds_of([&] { a = m.ask("What about " + mark + "?", ask); }));
     QUERN_CHECK(!a.responses.empty() && a.responses[0] == s.response, "turn {} was not found", i);
-    for (size_t k = 0; k < std::size(kinds); ++k)
+    for (size_t k = 0; k < kinds.size(); ++k)
       asked[k].push_back(1e3 * seconds_of([&] { a = m.ask(kinds[k].question, ask); }));
   }
   out.set("turns", o.turns + o.appends), out.set("words", maker.words());
@@ -159,7 +167,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   out.set("control_50us_ms_p99", at(control, 0.99));
   out.set("append_and_find_ms_median", at(visible, 0.5));
   Json questions = Json::object();
-  for (size_t k = 0; k < std::size(kinds); ++k) {
+  for (size_t k = 0; k < kinds.size(); ++k) {
     Json one = Json::object();
     one.set("question", kinds[k].question), one.set("ms_median", at(asked[k], 0.5));
     one.set("ms_p99", at(asked[k], 0.99)), one.set("times", static_cast<int64_t>(asked[k].size()));

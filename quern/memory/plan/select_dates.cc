@@ -206,7 +206,7 @@ RowRuns RowSelector::day_by_day(const TimeConstraint& c) const {
   const bool by_day = c.axis == Axis::weekday;
   if (keep_.empty()) return {};
   // Clocks on the wall may go back by as much as offsets differ.
-  const LocalSeconds spread = t_.greatest_offset - t_.least_offset;
+  const LocalSeconds spread = t_.max_offset - t_.min_offset;
   const Day first = day_part(t_.local(keep_.front()) - spread), last = day_part(t_.local(keep_.back()) + spread);
   constexpr size_t kRowsInsteadOfASearch = 8;
   if (keep_.size() < kRowsInsteadOfASearch * static_cast<size_t>(last - first + 1))
@@ -219,7 +219,7 @@ RowRuns RowSelector::day_by_day(const TimeConstraint& c) const {
   size_t near = 0;  // no row of this day or a later one lies before it
   for (Day d = first; d <= last; ++d) {
     const LocalSeconds day = d * kDaySeconds;
-    near = t_.first_at(day - t_.greatest_offset, near);
+    near = t_.first_at(day - t_.max_offset, near);
     for (const TimeRange& x : c.ranges) {
       const bool whole = by_day && weekday_of(d) >= x.lo && weekday_of(d) <= x.hi;
       if (by_day && !whole) continue;

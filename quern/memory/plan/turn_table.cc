@@ -25,8 +25,8 @@ void TurnTable::push(const TurnRow& r) {
 
 void TurnTable::note(size_t row) {
   const bool only = said.empty();
-  least_offset = only ? offset[row] : std::min(least_offset, offset[row]);
-  greatest_offset = only ? offset[row] : std::max(greatest_offset, offset[row]);
+  min_offset = only ? offset[row] : std::min(min_offset, offset[row]);
+  max_offset = only ? offset[row] : std::max(max_offset, offset[row]);
   const auto who = static_cast<size_t>(speaker[row]);
   if (who >= said.size()) said.resize(who + 1);
   said[who].insert(std::upper_bound(said[who].begin(), said[who].end(), row), static_cast<uint32_t>(row));
@@ -131,10 +131,10 @@ size_t first_not_below(const std::vector<T>& v, T wanted, size_t begin) {
 RowRuns TurnTable::local_between(LocalSeconds lo, LocalSeconds hi, size_t begin) const {
   RowRuns out;
   if (lo > hi) return out;
-  const size_t first = first_not_below(utc, lo - greatest_offset, begin);
-  const size_t surely = first_not_below(utc, lo - least_offset, first);           // from here on none is too early
-  const size_t doubtful = first_not_below(utc, hi - greatest_offset + 1, first);  // before it none is too late
-  const size_t end = first_not_below(utc, hi - least_offset + 1, doubtful);
+  const size_t first = first_not_below(utc, lo - max_offset, begin);
+  const size_t surely = first_not_below(utc, lo - min_offset, first);        // from here on none is too early
+  const size_t doubtful = first_not_below(utc, hi - max_offset + 1, first);  // before it none is too late
+  const size_t end = first_not_below(utc, hi - min_offset + 1, doubtful);
   const auto one_by_one = [&](size_t from, size_t to) {
     for (size_t row = from; row < to; ++row)
       if (local(row) >= lo && local(row) <= hi) out.add(row, row + 1);

@@ -26,11 +26,11 @@ struct TurnTable {
   std::vector<int32_t> session;   // from 1
   std::vector<int32_t> speaker;
   std::vector<int64_t> utc;
-  std::vector<int32_t> offset;                    // of the wall clock there and then
-  std::vector<uint32_t> arrived;                  // rows by their response numbers; empty: rows are in this order
-  std::vector<std::vector<uint32_t>> said;        // rows by speaker, ascending
-  int32_t least_offset = 0, greatest_offset = 0;  // of all turns
-  int64_t gap = 20 * 60;                          // seconds of silence that begin a new session
+  std::vector<int32_t> offset;              // of the wall clock there and then
+  std::vector<uint32_t> arrived;            // rows by their response numbers; empty: rows are in this order
+  std::vector<std::vector<uint32_t>> said;  // rows by speaker, ascending
+  int32_t min_offset = 0, max_offset = 0;   // of all turns
+  int64_t gap = 20 * 60;                    // seconds of silence that begin a new session
 
   void push(const TurnRow& row);      // behind all, whatever its time; then sort_by_time()
   void sort_by_time();                // of rows in the order of their numbers

@@ -41,7 +41,7 @@ TEST(TurnTable, FindsWallTimesByTheirSearchAsByEveryRow) {
       const RowRuns all = RowRuns::below(t.size());
       const auto inside = [&](uint32_t r) { return t.local(r) >= lo && t.local(r) <= hi; };
       EXPECT_EQ(t.local_between(lo, hi), all.where(inside)) << lo << " to " << hi;
-      const size_t begin = rng.below(1 + t.first_at(lo - t.greatest_offset));
+      const size_t begin = rng.below(1 + t.first_at(lo - t.max_offset));
       EXPECT_EQ(t.local_between(lo, hi, begin), all.where(inside)) << "from row " << begin;
     }
     EXPECT_TRUE(t.local_between(5, 4).empty());
