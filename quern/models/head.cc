@@ -45,9 +45,9 @@ grad::Var Head::embed(grad::Tape& tape, std::span<const int32_t> ids) {
   return y;
 }
 
-// The output matrix on a tape: the parameter, or what was packed, in f32 as long as it is used.
-grad::Var Head::output(grad::Tape& tape) {
-  if (!out().value.defined()) return nn::unpacked(packed_);
+// The output matrix on a tape: the parameter, or what was packed.
+nn::HeadWeight Head::output(grad::Tape& tape) {
+  if (!out().value.defined()) return packed_;
   grad::Var w = tape.param(out());
   return w.dtype() == DType::bf16 ? grad::Var(w.value.to(DType::f32)) : w;
 }

@@ -23,7 +23,7 @@ class Head : public nn::Module {
   grad::Var objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms);
 
  private:
-  grad::Var output(grad::Tape& tape);
+  nn::HeadWeight output(grad::Tape& tape);
   grad::Parameter& out() { return tied_ ? embed_ : out_; }
   bool tied_;
   std::string embedding_;  // its name

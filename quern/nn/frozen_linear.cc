@@ -16,7 +16,7 @@ void add_input_gradient(const kernels::PrepackedWeight& w, int64_t begin, View<c
   for (int64_t at = 0; at < n; at += rows) {
     const int64_t count = std::min(rows, n - at);
     const Tensor part = block.narrow(0, 0, count);
-    unpack_rows(w, begin + at, part);
+    unpack_rows(w, begin + at, part.view<float, 2>());
     const View<const float, 2> columns(gy.data + at, {gy.shape[0], count}, {gy.stride[0], 1});
     kernels::gemm<float>(columns, part.view<const float, 2>(), gx,
                          {.beta = first && at == 0 ? 0.0 : 1.0, .bf16 = bf16});
@@ -25,8 +25,7 @@ void add_input_gradient(const kernels::PrepackedWeight& w, int64_t begin, View<c
 
 }  // namespace
 
-void unpack_rows(const kernels::PrepackedWeight& w, int64_t begin, const Tensor& out_NK) {
-  const View<float, 2> out = out_NK.view<float, 2>();
+void unpack_rows(const kernels::PrepackedWeight& w, int64_t begin, View<float, 2> out) {
   constexpr int64_t kGrain = 8192;  // elements worth a thread
   parallel_for(out.shape[0], kGrain / out.shape[1] + 1, [&](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i) w.row(begin + i, {out.row(i), {out.shape[1]}});
@@ -35,7 +34,7 @@ void unpack_rows(const kernels::PrepackedWeight& w, int64_t begin, const Tensor&
 
 Tensor unpacked(const kernels::PrepackedWeight& w) {
   Tensor all = Tensor::empty({w.n(), w.k()}, DType::f32);
-  unpack_rows(w, 0, all);
+  unpack_rows(w, 0, all.view<float, 2>());
   return all;
 }
 

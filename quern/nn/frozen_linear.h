@@ -8,8 +8,8 @@
 
 namespace quern::nn {
 
-// W as it multiplies, in f32: rows [begin, begin + out.dim(0)).
-void unpack_rows(const kernels::PrepackedWeight& w, int64_t begin, const Tensor& out_NK);
+// W as it multiplies, in f32: rows [begin, begin + out.shape[0]).
+void unpack_rows(const kernels::PrepackedWeight& w, int64_t begin, View<float, 2> out_NK);
 Tensor unpacked(const kernels::PrepackedWeight& w);
 
 // bias may be undefined. Several widths: the columns of y, in order, as values of their own. Where nothing is recorded

@@ -3,6 +3,7 @@
 #include "quern/kernels/cross_entropy/head_objective.h"
 #include "quern/kernels/embedding/embedding.h"
 #include "quern/nn/dispatch.h"
+#include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/trace/op_counters.h"
 #include "quern/trace/trace.h"
@@ -35,6 +36,32 @@ grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& 
 
 namespace {
 
+// A prepacked matrix is written anew for every chunk of tokens, element by element: chunks of many tokens make that a
+// small part of their products.
+constexpr int64_t kPackedChunkBytes = int64_t{256} << 20;
+
+template <class T>
+void set_matrix(const HeadWeight& w, kernels::HeadMatrix<T>& matrix, int64_t& chunk_bytes) {
+  if (!w.packed.defined()) {
+    matrix = w.value.value.view<const T, 2>();
+    return;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    matrix = {w.packed.n(), w.packed.k(),
+              [&w](int64_t begin, View<float, 2> rows) { unpack_rows(w.packed, begin, rows); }};
+    chunk_bytes = kPackedChunkBytes;
+  } else {
+    fail("prepacked matrices multiply f32 rows");
+  }
+}
+
+void count(const Tensor& h, const HeadWeight& w) {
+  if (w.packed.defined())
+    trace::count_matmul(h.dim(0), w.packed.n() * w.packed.k(), w.packed.bytes());
+  else
+    trace::count_matmul(h.dim(0), w.value.value.size(), w.value.value.bytes());
+}
+
 // What run(g_loss, gradients) computes of {h, w}. The gradients are made with the loss, while a chunk's logits are at
 // hand; backward only scales them.
 template <class T, class Run>
@@ -58,11 +85,11 @@ grad::Var with_gradients(grad::Tape& tape, const std::vector<grad::Var>& inputs,
 
 }  // namespace
 
-grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, std::span<const int32_t> targets,
+grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const HeadWeight& w, std::span<const int32_t> targets,
                     std::span<const double> weights) {
   const trace::Span span(trace::Kind::operation, "head and loss");
-  Tensor h = h_TD.value, wv = w_VD.value;
-  trace::count_matmul(h.dim(0), wv.size(), wv.bytes());
+  Tensor h = h_TD.value;
+  count(h, w);
   return with_float(h.dtype(), [&]<class T>() {
     Tensor weight;
     if (!weights.empty()) {
@@ -72,7 +99,7 @@ grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_
     auto run = [&](double g_loss, kernels::HeadLossGrads<T> grads) {
       kernels::HeadLoss<T> in;
       in.h = h.view<const T, 2>();
-      in.w = wv.view<const T, 2>();
+      set_matrix(w, in.w, in.chunk_bytes);
       in.targets = targets;
       in.bf16 = tape.bf16();
       if (weight.defined()) in.weight = weight.view<const T, 1>();
@@ -80,29 +107,31 @@ grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_
       Arena::Scope scope(scratch);
       return kernels::head_cross_entropy<T>(in, g_loss, grads, {}, scratch);
     };
-    return with_gradients<T>(tape, {h_TD, w_VD}, run);
+    return with_gradients<T>(tape, {h_TD, w.value}, run);
   });
 }
 
-grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, const HeadTerms& terms) {
+grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const HeadWeight& w, const HeadTerms& terms) {
   const trace::Span span(trace::Kind::operation, "head and loss");
-  Tensor h = h_TD.value, wv = w_VD.value;
-  trace::count_matmul(h.dim(0), wv.size(), wv.bytes());
+  Tensor h = h_TD.value;
+  count(h, w);
   if (terms.rows) {
     QUERN_CHECK(h.dtype() == DType::f32, "objectives of rows are of f32 logits");
-    return with_gradients<float>(tape, {h_TD, w_VD}, [&](double, kernels::HeadLossGrads<float> grads) {
-      const kernels::HeadRows<float> in{
-          .h = h.view<const float, 2>(), .w = wv.view<const float, 2>(), .bf16 = tape.bf16()};
+    return with_gradients<float>(tape, {h_TD, w.value}, [&](double, kernels::HeadLossGrads<float> grads) {
+      kernels::HeadRows<float> in;
+      in.h = h.view<const float, 2>();
+      in.bf16 = tape.bf16();
+      set_matrix(w, in.w, in.chunk_bytes);
       Arena& scratch = thread_arena();
       Arena::Scope scope(scratch);
       return kernels::head_rows<float>(in, *terms.rows, grads, scratch);
     });
   }
   return with_float(h.dtype(), [&]<class T>() {
-    return with_gradients<T>(tape, {h_TD, w_VD}, [&](double g_loss, kernels::HeadLossGrads<T> grads) {
+    return with_gradients<T>(tape, {h_TD, w.value}, [&](double g_loss, kernels::HeadLossGrads<T> grads) {
       kernels::HeadObjective<T> in;
       in.h = h.view<const T, 2>();
-      in.w = wv.view<const T, 2>();
+      set_matrix(w, in.w, in.chunk_bytes);
       in.targets = terms.targets;
       in.temperature = terms.temperature;
       in.bf16 = tape.bf16();

@@ -5,6 +5,7 @@
 
 #include "quern/kernels/gemm/gemm.h"
 #include "quern/nn/check_module.h"
+#include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 
 namespace quern::nn {
@@ -103,6 +104,35 @@ TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
   double expected = (minus_log_p(0.5, 1, 1.5, 1.5) + minus_log_p(-1, 0.25, 1.5, -1)) / 2;
   grad::Tape t(grad::Tape::inference);
   EXPECT_NEAR(head_loss(t, grad::Var(h), t.param(w), targets, {}).value.item(), expected, 1e-12);
+}
+
+// A packed head, which a loss takes back to f32 by blocks of rows, against the same head in f32 as a whole.
+TEST(NnValues, HeadLossOfAPackedHeadIsThatOfItsValues) {
+  const Tensor x = grad::random_normal({9, 64}, 6, DType::f32);
+  const std::vector<int32_t> targets = {2, 0, -1, 40, 7, 7, 3, 1, 39};
+  const kernels::TokenObjective f = [](int64_t, double logprob) { return kernels::TokenTerm{-2 * logprob, -2}; };
+  using enum kernels::WeightFormat;
+  for (const auto format : {bf16, q8, q4}) {
+    SCOPED_TRACE(kernels::format_name(format));
+    const auto w = kernels::PrepackedWeight::pack(grad::random_normal({41, 64}, 5, DType::f32), format);
+    const auto compare = [&](auto&& loss) {
+      std::vector<Tensor> values, grads;
+      for (const HeadWeight& head : {HeadWeight(grad::Var(unpacked(w))), HeadWeight(w)}) {
+        grad::Tape t;
+        const grad::Var h = t.input(x), y = loss(t, h, head);
+        t.backward(y);
+        values.push_back(y.value), grads.push_back(t.grad(h));
+      }
+      EXPECT_EQ(values[0].item(), values[1].item());
+      for (int64_t i = 0; i < x.size(); ++i) EXPECT_EQ(grads[0].item(i), grads[1].item(i));
+    };
+    compare([&](grad::Tape& t, const grad::Var& h, const HeadWeight& head) {
+      return head_loss(t, h, head, targets, {});
+    });
+    compare([&](grad::Tape& t, const grad::Var& h, const HeadWeight& head) {
+      return head_objective(t, h, head, {.targets = targets, .f = f});
+    });
+  }
 }
 
 TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {

@@ -9,6 +9,7 @@
 #include "quern/kernels/activation/activation.h"
 #include "quern/kernels/cross_entropy/head_objective.h"
 #include "quern/kernels/cross_entropy/head_rows.h"
+#include "quern/kernels/quant/prepacked_weight.h"
 #include "quern/kernels/rope/rope.h"
 #include "quern/nn/linear.h"
 #include "quern/nn/residual.h"
@@ -41,8 +42,16 @@ grad::Var rope(grad::Tape& tape, const grad::Var& x_THd, const kernels::RopeAngl
 // Embedding and head (head.cc)
 grad::Var embedding(grad::Tape& tape, grad::Parameter& table_VD, std::span<const int32_t> ids);
 grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD);
+// W [V, D] of the losses: a value of the tape, or prepacked in any form. The latter does not learn, and is taken back to
+// f32 some rows at a time.
+struct HeadWeight {
+  grad::Var value;
+  kernels::PrepackedWeight packed = {};
+  HeadWeight(grad::Var w) : value(std::move(w)) {}
+  HeadWeight(kernels::PrepackedWeight w) : packed(std::move(w)) {}
+};
 // Mean cross-entropy over targets ≥ 0, weighted; logits exist a chunk of tokens at a time.
-grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, std::span<const int32_t> targets,
+grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, const HeadWeight& w, std::span<const int32_t> targets,
                     std::span<const double> weights);
 // Σ_t f_t(log p_t), with logits divided by the temperature (kernels/cross_entropy/head_objective.h). f is called during
 // this call only.
@@ -53,7 +62,7 @@ struct HeadTerms {
   const kernels::RowsObjective* rows =
       nullptr;  // instead of all others: an objective of whole rows of logits, in f32
 };
-grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const grad::Var& w_VD, const HeadTerms& terms);
+grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, const HeadWeight& w, const HeadTerms& terms);
 
 grad::Var reshape(grad::Tape& tape, const grad::Var& x, Shape shape);
 

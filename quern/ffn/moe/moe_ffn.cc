@@ -84,7 +84,7 @@ MoeFfn::ExpertMatrices MoeFfn::matrices(const kernels::MoePlan& plan, DType t) c
     const auto e = static_cast<size_t>(i);
     if (plan.offsets[e] == plan.offsets[e + 1]) continue;  // nobody reads it
     auto unpack = [i](const kernels::PrepackedWeight& w, const Tensor& to) {
-      nn::unpack_rows(w, 0, to.narrow(0, i, 1).reshape({w.n(), w.k()}));
+      nn::unpack_rows(w, 0, to.narrow(0, i, 1).reshape({w.n(), w.k()}).view<float, 2>());
     };
     unpack(packed_gate_up_[e], m.gate_up), unpack(packed_down_[e], m.down);
   }

@@ -45,7 +45,7 @@ void add_column_sums(View<const float, 2> g, View<float, 1> out) {
 
 double head_cross_entropy_fast(const LossTable& f, const HeadLoss<float>& in, double g_loss,
                                HeadLossGrads<float> grads, View<float, 1> token_loss, Arena& scratch) {
-  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.shape[0];
+  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.vocab();
   const bool gradient = static_cast<bool>(grads.gh);
   double total = 0, loss = 0;
   for (int64_t t = 0; t < n; ++t) total += weight_of(in, t);
@@ -66,7 +66,7 @@ double head_cross_entropy_fast(const LossTable& f, const HeadLoss<float>& in, do
     }
     View<float, 2> logits(buffer, {rows, vocab});
     const auto h = in.h.slice(begin, end);
-    gemm<float>(h, in.w, logits, {.trans_b = true, .bf16 = in.bf16});
+    in.w.logits(h, logits, in.bf16, scratch);
     loss_rows(f, in, begin, g_loss * unit, gradient, logits, nll);
     for (int64_t t = begin; t < end; ++t) {
       const float value = nll[static_cast<size_t>(t - begin)];
@@ -74,7 +74,7 @@ double head_cross_entropy_fast(const LossTable& f, const HeadLoss<float>& in, do
       if (token_loss) token_loss(t) = value;
     }
     if (!gradient) continue;
-    gemm<float>(logits, in.w, grads.gh.slice(begin, end), {.bf16 = in.bf16});
+    in.w.input_gradient(logits, grads.gh.slice(begin, end), in.bf16, scratch);
     if (grads.gw) gemm<float>(logits, h, grads.gw, {.trans_a = true, .beta = 1, .bf16 = in.bf16});
     if (grads.gbias) add_column_sums(logits, grads.gbias);
   }
@@ -86,9 +86,9 @@ double head_cross_entropy_fast(const LossTable& f, const HeadLoss<float>& in, do
 template <class T>
 double head_cross_entropy(const HeadLoss<T>& in, double g_loss, HeadLossGrads<T> grads, View<T, 1> token_loss,
                           Arena& scratch) {
-  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.shape[0];
-  QUERN_CHECK(in.w.shape[1] == d && static_cast<int64_t>(in.targets.size()) == n,
-              "h [{}, {}], w [{}, {}], {} targets", n, d, vocab, in.w.shape[1], in.targets.size());
+  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.vocab();
+  QUERN_CHECK(in.w.width() == d && static_cast<int64_t>(in.targets.size()) == n, "h [{}, {}], w [{}, {}], {} targets",
+              n, d, vocab, in.w.width(), in.targets.size());
   for (int32_t t : in.targets) QUERN_CHECK(t < vocab, "target {} in a vocabulary of {}", t, vocab);
   if constexpr (std::is_same_v<T, float>)
     if (const LossTable* f = fast_table(cross_entropy_avx2, cross_entropy_avx512))

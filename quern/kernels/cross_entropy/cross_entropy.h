@@ -7,6 +7,7 @@
 #include <span>
 
 #include "quern/base/arena.h"
+#include "quern/kernels/cross_entropy/head_matrix.h"
 #include "quern/tensor/view.h"
 
 namespace quern::kernels {
@@ -14,7 +15,7 @@ namespace quern::kernels {
 template <class T>
 struct HeadLoss {
   View<const T, 2> h;                // [T, D]
-  View<const T, 2> w;                // [V, D]
+  HeadMatrix<T> w;                   // [V, D]
   View<const T, 1> bias;             // [V] or null
   std::span<const int32_t> targets;  // [T]
   View<const T, 1> weight;           // [T] or null

@@ -12,7 +12,7 @@ namespace quern::kernels {
 template <class T>
 double head_cross_entropy_ref(const HeadLoss<T>& in, double g_loss, HeadLossGrads<T> grads, View<T, 1> token_loss,
                               Arena& scratch) {
-  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.shape[0];
+  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.vocab();
   auto weight = [&](int64_t t) {
     if (in.targets[static_cast<size_t>(t)] < 0) return 0.0;
     return in.weight ? static_cast<double>(in.weight(t)) : 1.0;
@@ -20,6 +20,7 @@ double head_cross_entropy_ref(const HeadLoss<T>& in, double g_loss, HeadLossGrad
   double total = 0, loss = 0;
   for (int64_t t = 0; t < n; ++t) total += weight(t);
   Arena::Scope scope(scratch);
+  const View<const T, 2> w = in.w.whole(scratch);
   double* logit = scratch.take<double>(vocab).data();
   for (int64_t t = 0; t < n; ++t) {
     const int32_t target = in.targets[static_cast<size_t>(t)];
@@ -30,7 +31,7 @@ double head_cross_entropy_ref(const HeadLoss<T>& in, double g_loss, HeadLossGrad
     if (target < 0) continue;
     for (int64_t v = 0; v < vocab; ++v) {
       logit[v] = in.bias ? static_cast<double>(in.bias(v)) : 0;
-      for (int64_t c = 0; c < d; ++c) logit[v] += static_cast<double>(in.h(t, c)) * static_cast<double>(in.w(v, c));
+      for (int64_t c = 0; c < d; ++c) logit[v] += static_cast<double>(in.h(t, c)) * static_cast<double>(w(v, c));
     }
     double max = *std::max_element(logit, logit + vocab), sum = 0;
     for (int64_t v = 0; v < vocab; ++v) sum += std::exp(logit[v] - max);
@@ -41,7 +42,7 @@ double head_cross_entropy_ref(const HeadLoss<T>& in, double g_loss, HeadLossGrad
     for (int64_t v = 0; v < vocab; ++v) {
       double g = g_loss * a * (std::exp(logit[v] - lse) - (v == target ? 1 : 0));
       for (int64_t c = 0; c < d; ++c) {
-        grads.gh(t, c) += static_cast<T>(g * static_cast<double>(in.w(v, c)));
+        grads.gh(t, c) += static_cast<T>(g * static_cast<double>(w(v, c)));
         if (grads.gw) grads.gw(v, c) += static_cast<T>(g * static_cast<double>(in.h(t, c)));
       }
       if (grads.gbias) grads.gbias(v) += static_cast<T>(g);

@@ -56,7 +56,7 @@ void gradient_rows(const LossTable& table, const Chunk& c) {
 
 double head_objective_fast(const LossTable& table, const HeadObjective<float>& in, const TokenObjective& f,
                            double g_loss, HeadLossGrads<float> grads, Arena& scratch) {
-  const int64_t n = in.h.shape[0], vocab = in.w.shape[0];
+  const int64_t n = in.h.shape[0], vocab = in.w.vocab();
   const int64_t most = std::clamp<int64_t>(in.chunk_bytes / (vocab * 4), 1, std::max<int64_t>(1, n));
   const float by = static_cast<float>(1 / in.temperature);
   Arena::Scope scope(scratch);
@@ -69,7 +69,7 @@ double head_objective_fast(const LossTable& table, const HeadObjective<float>& i
     const Chunk c{{buffer, {rows, vocab}}, in.targets.subspan(first, count), values.first(count)};
     bool moves = false;
     if (std::any_of(c.targets.begin(), c.targets.end(), [](int32_t t) { return t >= 0; })) {
-      gemm<float>(in.h.slice(begin, end), in.w, c.logits, {.trans_b = true, .bf16 = in.bf16});
+      in.w.logits(in.h.slice(begin, end), c.logits, in.bf16, scratch);
       negative_logprobs(table, c, by);
       for (size_t r = 0; r < count; ++r) {
         if (c.targets[r] < 0) continue;
@@ -85,7 +85,7 @@ double head_objective_fast(const LossTable& table, const HeadObjective<float>& i
       continue;
     }
     gradient_rows(table, c);
-    gemm<float>(c.logits, in.w, grads.gh.slice(begin, end), {.bf16 = in.bf16});
+    in.w.input_gradient(c.logits, grads.gh.slice(begin, end), in.bf16, scratch);
     if (grads.gw)
       gemm<float>(c.logits, in.h.slice(begin, end), grads.gw, {.trans_a = true, .beta = 1, .bf16 = in.bf16});
   }
@@ -97,9 +97,9 @@ double head_objective_fast(const LossTable& table, const HeadObjective<float>& i
 template <class T>
 double head_objective(const HeadObjective<T>& in, const TokenObjective& f, double g_loss, HeadLossGrads<T> grads,
                       Arena& scratch) {
-  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.shape[0];
-  QUERN_CHECK(in.w.shape[1] == d && static_cast<int64_t>(in.targets.size()) == n && in.temperature > 0,
-              "h [{}, {}], w [{}, {}], {} targets, temperature {}", n, d, vocab, in.w.shape[1], in.targets.size(),
+  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.vocab();
+  QUERN_CHECK(in.w.width() == d && static_cast<int64_t>(in.targets.size()) == n && in.temperature > 0,
+              "h [{}, {}], w [{}, {}], {} targets, temperature {}", n, d, vocab, in.w.width(), in.targets.size(),
               in.temperature);
   for (int32_t t : in.targets) QUERN_CHECK(t < vocab, "target {} in a vocabulary of {}", t, vocab);
   if constexpr (std::is_same_v<T, float>)

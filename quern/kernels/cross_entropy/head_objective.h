@@ -17,7 +17,7 @@ using TokenObjective = std::function<TokenTerm(int64_t token, double logprob)>; 
 template <class T>
 struct HeadObjective {
   View<const T, 2> h;                // [T, D]
-  View<const T, 2> w;                // [V, D]
+  HeadMatrix<T> w;                   // [V, D]
   std::span<const int32_t> targets;  // [T]
   double temperature = 1;
   int64_t chunk_bytes = int64_t{32} << 20;

@@ -9,9 +9,10 @@ namespace quern::kernels {
 template <class T>
 double head_objective_ref(const HeadObjective<T>& in, const TokenObjective& f, double g_loss, HeadLossGrads<T> grads,
                           Arena& scratch) {
-  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.shape[0];
+  const int64_t n = in.h.shape[0], d = in.h.shape[1], vocab = in.w.vocab();
   double loss = 0;
   Arena::Scope scope(scratch);
+  const View<const T, 2> w = in.w.whole(scratch);
   double* logit = scratch.take<double>(vocab).data();
   for (int64_t t = 0; t < n; ++t) {
     const int32_t target = in.targets[static_cast<size_t>(t)];
@@ -20,7 +21,7 @@ double head_objective_ref(const HeadObjective<T>& in, const TokenObjective& f, d
     if (target < 0) continue;
     for (int64_t v = 0; v < vocab; ++v) {
       logit[v] = 0;
-      for (int64_t c = 0; c < d; ++c) logit[v] += static_cast<double>(in.h(t, c)) * static_cast<double>(in.w(v, c));
+      for (int64_t c = 0; c < d; ++c) logit[v] += static_cast<double>(in.h(t, c)) * static_cast<double>(w(v, c));
       logit[v] /= in.temperature;
     }
     double sum = 0;
@@ -33,7 +34,7 @@ double head_objective_ref(const HeadObjective<T>& in, const TokenObjective& f, d
     for (int64_t v = 0; v < vocab; ++v) {
       const double g = g_loss * term.slope * ((v == target ? 1 : 0) - std::exp(logit[v] - lse)) / in.temperature;
       for (int64_t c = 0; c < d; ++c) {
-        grads.gh(t, c) += static_cast<T>(g * static_cast<double>(in.w(v, c)));
+        grads.gh(t, c) += static_cast<T>(g * static_cast<double>(w(v, c)));
         if (grads.gw) grads.gw(v, c) += static_cast<T>(g * static_cast<double>(in.h(t, c)));
       }
     }

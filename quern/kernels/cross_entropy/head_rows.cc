@@ -9,8 +9,8 @@ namespace quern::kernels {
 
 template <class T>
 double head_rows(const HeadRows<T>& in, const RowsObjectiveOf<T>& f, HeadLossGrads<T> grads, Arena& scratch) {
-  const int64_t n = in.h.shape[0], vocab = in.w.shape[0];
-  QUERN_CHECK(in.w.shape[1] == in.h.shape[1], "h [{}, {}], w [{}, {}]", n, in.h.shape[1], vocab, in.w.shape[1]);
+  const int64_t n = in.h.shape[0], vocab = in.w.vocab();
+  QUERN_CHECK(in.w.width() == in.h.shape[1], "h [{}, {}], w [{}, {}]", n, in.h.shape[1], vocab, in.w.width());
   const auto most =
       std::clamp<int64_t>(in.chunk_bytes / (vocab * static_cast<int64_t>(sizeof(T))), 1, std::max<int64_t>(1, n));
   Arena::Scope scope(scratch);
@@ -19,10 +19,10 @@ double head_rows(const HeadRows<T>& in, const RowsObjectiveOf<T>& f, HeadLossGra
   for (int64_t begin = 0; begin < n; begin += most) {
     const int64_t end = std::min(n, begin + most);
     const View<T, 2> logits{buffer, {end - begin, vocab}};
-    gemm<T>(in.h.slice(begin, end), in.w, logits, {.trans_b = true, .bf16 = in.bf16});
+    in.w.logits(in.h.slice(begin, end), logits, in.bf16, scratch);
     loss += f(begin, logits);
     if (!grads.gh) continue;
-    gemm<T>(logits, in.w, grads.gh.slice(begin, end), {.bf16 = in.bf16});
+    in.w.input_gradient(logits, grads.gh.slice(begin, end), in.bf16, scratch);
     if (grads.gw) gemm<T>(logits, in.h.slice(begin, end), grads.gw, {.trans_a = true, .beta = 1, .bf16 = in.bf16});
   }
   return loss;

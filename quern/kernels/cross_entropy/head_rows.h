@@ -16,7 +16,7 @@ using RowsObjective = RowsObjectiveOf<float>;
 template <class T>
 struct HeadRows {
   View<const T, 2> h;  // [T, D]
-  View<const T, 2> w;  // [V, D]
+  HeadMatrix<T> w;     // [V, D]
   int64_t chunk_bytes = int64_t{32} << 20;
   bool bf16 = false;  // float: products round their operands to bf16
 };
