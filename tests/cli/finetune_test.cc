@@ -100,6 +100,22 @@ TEST(Finetune, LearnsAnswersItRanItMergedAndEvaluatedThem) {
   EXPECT_LT(perplexity("--lora " + out), perplexity(""));
 }
 
+TEST(Finetune, RecomputesActivationsWhenAsked) {
+  const ScratchFolder tmp;
+  write_sums(tmp / "sums.jsonl", 40);
+  const auto learn = [&](const std::string& name, const std::string& flag) {
+    const Ran r =
+        shell(fmt::format("quern finetune zaya-nano {} --out {} --steps 2 --batch-size 2 --evaluations 1 "
+                          "--samples 0 --json {}",
+                          tmp / "sums.jsonl", tmp / name, flag));
+    EXPECT_EQ(r.code, 0) << r.err;
+    const Json recipe = Json::parse(read_file(tmp / (name + "/run/recipe.json")));
+    EXPECT_EQ(recipe.at("activation_checkpointing").as_bool(), !flag.empty());
+    return Json::parse(r.out).at("loss").as_double();
+  };
+  EXPECT_NEAR(learn("recomputed", "--activation-checkpointing"), learn("kept", ""), 1e-3);
+}
+
 TEST(Finetune, NamesWhatIsWrong) {
   const ScratchFolder tmp;
   write_sums(tmp / "sums.jsonl", 12);

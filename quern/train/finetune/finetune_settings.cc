@@ -19,6 +19,7 @@ Recipe finetune_recipe(const FinetuneSettings& s, const FinetuneMethod& method, 
   const bool pairs = method.preference.on();
   Recipe r;
   r.name = "finetune", r.dtype = s.dtype, r.seed = s.seed;
+  r.activation_checkpointing = s.activation_checkpointing;
   r.base = shape.data, r.model.from = shape.model.string(), r.adapter = method.adapter;
   PhaseConfig p;
   p.name = "finetune";

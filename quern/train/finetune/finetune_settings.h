@@ -14,7 +14,7 @@ struct FinetuneSettings {
   double eval_share = 0.05, lr = 0;
   int64_t epochs = 3, steps = 0, batch_size = 8, sequence_length = 0, evaluations = 10, patience = 3, samples = 2,
           seed = 0;
-  bool plain = false, skip_bad = false, resume = false;
+  bool activation_checkpointing = false, plain = false, skip_bad = false, resume = false;
   template <class V>
   void visit(V& v) {
     v("out", out, "folder of the adapter", {.value = "DIR", .shown_default = "runs/MODEL-DATA"});
@@ -30,6 +30,8 @@ struct FinetuneSettings {
     v("lr", lr, "peak learning rate; 0 goes by the model's width, and is a tenth of that for preferences",
       {.range = Bounds::at_least(0)});
     v("dtype", dtype, "type of large matrix multiplications: bf16 or f32", {.value = "TYPE"});
+    v("activation_checkpointing", activation_checkpointing,
+      "recompute the activations inside each layer in the backward pass: less memory, a third more time");
     v("evaluations", evaluations, "evaluations on the held-out rows while it trains", {.range = Bounds::at_least(1)});
     v("patience", patience, "early stopping: evaluations in a row that may be no better than the best; 0 never stops",
       {.range = Bounds::at_least(0)});
