@@ -66,7 +66,7 @@ double head_cross_entropy_fast(const LossTable& f, const HeadLoss<float>& in, do
     }
     View<float, 2> logits(buffer, {rows, vocab});
     const auto h = in.h.slice(begin, end);
-    in.w.logits(h, logits, in.bf16, scratch);
+    in.w.logits(h, logits, {.bf16 = in.bf16}, scratch);
     loss_rows(f, in, begin, g_loss * unit, gradient, logits, nll);
     for (int64_t t = begin; t < end; ++t) {
       const float value = nll[static_cast<size_t>(t - begin)];
@@ -74,7 +74,7 @@ double head_cross_entropy_fast(const LossTable& f, const HeadLoss<float>& in, do
       if (token_loss) token_loss(t) = value;
     }
     if (!gradient) continue;
-    in.w.input_gradient(logits, grads.gh.slice(begin, end), in.bf16, scratch);
+    in.w.input_gradient(logits, grads.gh.slice(begin, end), {.bf16 = in.bf16}, scratch);
     if (grads.gw) gemm<float>(logits, h, grads.gw, {.trans_a = true, .beta = 1, .bf16 = in.bf16});
     if (grads.gbias) add_column_sums(logits, grads.gbias);
   }

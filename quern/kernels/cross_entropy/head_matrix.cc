@@ -31,18 +31,18 @@ void HeadMatrix<T>::each_block(Arena& scratch, F&& f) const {
 }
 
 template <class T>
-void HeadMatrix<T>::logits(View<const T, 2> h, View<T, 2> out, bool bf16, Arena& scratch) const {
+void HeadMatrix<T>::logits(View<const T, 2> h, View<T, 2> out, GemmOptions o, Arena& scratch) const {
   each_block(scratch, [&](int64_t begin, View<const T, 2> rows) {
     const View<T, 2> columns(out.data + begin, {out.shape[0], rows.shape[0]}, {out.stride[0], 1});
-    gemm<T>(h, rows, columns, {.trans_b = true, .bf16 = bf16});
+    gemm<T>(h, rows, columns, {.trans_b = true, .bf16 = o.bf16});
   });
 }
 
 template <class T>
-void HeadMatrix<T>::input_gradient(View<const T, 2> g, View<T, 2> gh, bool bf16, Arena& scratch) const {
+void HeadMatrix<T>::input_gradient(View<const T, 2> g, View<T, 2> gh, GemmOptions o, Arena& scratch) const {
   each_block(scratch, [&](int64_t begin, View<const T, 2> rows) {
     const View<const T, 2> columns(g.data + begin, {g.shape[0], rows.shape[0]}, {g.stride[0], 1});
-    gemm<T>(columns, rows, gh, {.beta = begin == 0 ? 0.0 : 1.0, .bf16 = bf16});
+    gemm<T>(columns, rows, gh, {.beta = begin == 0 ? 0.0 : 1.0, .bf16 = o.bf16});
   });
 }
 

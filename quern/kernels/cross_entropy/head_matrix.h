@@ -25,9 +25,9 @@ class HeadMatrix {
 
   int64_t vocab() const { return vocab_; }
   int64_t width() const { return width_; }
-  // bf16: products round their operands to it.
-  void logits(View<const T, 2> h, View<T, 2> out, bool bf16, Arena& scratch) const;         // out = h·Wᵀ
-  void input_gradient(View<const T, 2> g, View<T, 2> gh, bool bf16, Arena& scratch) const;  // gh = g·W
+  // o: whether products round their operands to bf16.
+  void logits(View<const T, 2> h, View<T, 2> out, GemmOptions o, Arena& scratch) const;         // out = h·Wᵀ
+  void input_gradient(View<const T, 2> g, View<T, 2> gh, GemmOptions o, Arena& scratch) const;  // gh = g·W
   View<const T, 2> whole(Arena& scratch) const;  // for references: written into the scratch if it does not lie there
 
  private:

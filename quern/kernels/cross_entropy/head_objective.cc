@@ -69,7 +69,7 @@ double head_objective_fast(const LossTable& table, const HeadObjective<float>& i
     const Chunk c{{buffer, {rows, vocab}}, in.targets.subspan(first, count), values.first(count)};
     bool moves = false;
     if (std::any_of(c.targets.begin(), c.targets.end(), [](int32_t t) { return t >= 0; })) {
-      in.w.logits(in.h.slice(begin, end), c.logits, in.bf16, scratch);
+      in.w.logits(in.h.slice(begin, end), c.logits, {.bf16 = in.bf16}, scratch);
       negative_logprobs(table, c, by);
       for (size_t r = 0; r < count; ++r) {
         if (c.targets[r] < 0) continue;
@@ -85,7 +85,7 @@ double head_objective_fast(const LossTable& table, const HeadObjective<float>& i
       continue;
     }
     gradient_rows(table, c);
-    in.w.input_gradient(c.logits, grads.gh.slice(begin, end), in.bf16, scratch);
+    in.w.input_gradient(c.logits, grads.gh.slice(begin, end), {.bf16 = in.bf16}, scratch);
     if (grads.gw)
       gemm<float>(c.logits, in.h.slice(begin, end), grads.gw, {.trans_a = true, .beta = 1, .bf16 = in.bf16});
   }

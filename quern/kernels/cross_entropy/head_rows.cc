@@ -19,10 +19,10 @@ double head_rows(const HeadRows<T>& in, const RowsObjectiveOf<T>& f, HeadLossGra
   for (int64_t begin = 0; begin < n; begin += most) {
     const int64_t end = std::min(n, begin + most);
     const View<T, 2> logits{buffer, {end - begin, vocab}};
-    in.w.logits(in.h.slice(begin, end), logits, in.bf16, scratch);
+    in.w.logits(in.h.slice(begin, end), logits, {.bf16 = in.bf16}, scratch);
     loss += f(begin, logits);
     if (!grads.gh) continue;
-    in.w.input_gradient(logits, grads.gh.slice(begin, end), in.bf16, scratch);
+    in.w.input_gradient(logits, grads.gh.slice(begin, end), {.bf16 = in.bf16}, scratch);
     if (grads.gw) gemm<T>(logits, in.h.slice(begin, end), grads.gw, {.trans_a = true, .beta = 1, .bf16 = in.bf16});
   }
   return loss;
