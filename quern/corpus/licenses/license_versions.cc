@@ -71,7 +71,8 @@ SaidVersion said(const LicenseFamily& f, const VersionWord& v) {
 
 // Behind a version: whether later ones are meant, and further versions ("2 or 3").
 void read_after(std::string_view words, size_t i, size_t stop, VersionWord& v, std::vector<VersionWord>& more,
-                std::string_view versions) {
+                std::string_view versions, int further = 4) {
+  if (further == 0) return;
   std::string_view last;
   for (int n = 0; n < kWordsAhead && i < stop; ++n) {
     const std::string_view w = next_word(words, i);
@@ -85,7 +86,7 @@ void read_after(std::string_view words, size_t i, size_t stop, VersionWord& v, s
     }
     if (VersionWord other = version_word(w, versions); !other.number.empty()) {
       if (last != "or" && last != "and" && last != "version" && last != "v") return;
-      read_after(words, i, stop, other, more, versions);
+      read_after(words, i, stop, other, more, versions, further - 1);
       more.push_back(other);
       return;
     }

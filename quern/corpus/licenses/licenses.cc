@@ -106,11 +106,14 @@ class LicenseReader {
 
   void run() {
     for (std::string& id : s_.ids) found_[std::move(id)] = Strength::stated;
+    stops_.assign(s_.hits.size(), s_.words.size());
+    for (size_t i = s_.hits.size(); i-- > 1;)
+      stops_[i - 1] = phrase(i).id == phrase(i - 1).id ? stops_[i] : s_.hits[i].begin;
     for (size_t i = 0; i < s_.hits.size(); ++i) {
       const LicensePhrase& p = phrase(i);
       if (p.kind == PhraseKind::license) add(p.id);
       if (p.kind == PhraseKind::family || p.kind == PhraseKind::pointer || p.kind == PhraseKind::versioned) family(i);
-      if (p.kind == PhraseKind::creative) add(creative_commons(s_.words, place(i)));
+      if (p.kind == PhraseKind::creative && !title_follows(i)) add(creative_commons(s_.words, place(i)));
       if (p.kind == PhraseKind::head) clauses(i);
       if (p.kind == PhraseKind::full_text) full_text(p.id), i = end_of_text(i);
     }
@@ -135,10 +138,12 @@ class LicenseReader {
   }
 
   // Where a hit stands, up to the next one that names another license.
-  NamePlace place(size_t i) const {
-    size_t next = i + 1;
-    while (next < s_.hits.size() && phrase(next).id == phrase(i).id) ++next;
-    return {s_.hits[i].begin, s_.hits[i].end, next < s_.hits.size() ? s_.hits[next].begin : s_.words.size()};
+  NamePlace place(size_t i) const { return {s_.hits[i].begin, s_.hits[i].end, stops_[i]}; }
+
+  // "Creative Commons" in front of "Attribution-ShareAlike 4.0 International", which is a phrase of its own.
+  bool title_follows(size_t i) const {
+    return i + 1 < s_.hits.size() && s_.hits[i + 1].begin <= s_.hits[i].end + 1 &&
+           phrase(i + 1).kind == PhraseKind::license && phrase(i + 1).id.starts_with("CC-");
   }
 
   void family(size_t i) {
@@ -189,6 +194,7 @@ class LicenseReader {
 
   LicenseScratch& s_;
   std::map<std::string, Strength> found_;
+  std::vector<size_t> stops_;  // by hit
 };
 
 // Whether these two words stand at `at`, with whatever a line's end has between; an empty second one: any.

@@ -161,5 +161,21 @@ TEST(Licenses, Choices) {
   EXPECT_NE(refused("MIT,").find("''"), std::string::npos);
 }
 
+TEST(Licenses, TitlesBehindCreativeCommons) {
+  EXPECT_EQ(licenses("Creative Commons Attribution-ShareAlike 4.0 International"), "CC-BY-SA-4.0");
+  EXPECT_EQ(licenses("Creative Commons Attribution-NonCommercial 4.0 International License"), "CC-BY-NC-4.0");
+  EXPECT_EQ(licenses("Creative Commons Attribution 4.0 International"), "CC-BY-4.0");
+}
+
+// A name that a text has a hundred thousand times costs no more for each than once.
+TEST(Licenses, ManyNamesOfOneLicense) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "The GPL is a licence. ";
+  EXPECT_EQ(licenses(text), "GPL");
+  std::string versions = "GPL version 2";
+  for (int i = 0; i < 100'000; ++i) versions += i % 2 ? " or 2" : " or 3";
+  EXPECT_EQ(licenses(versions), "GPL-2.0-only GPL-3.0-only");
+}
+
 }  // namespace
 }  // namespace quern::corpus

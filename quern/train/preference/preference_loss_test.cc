@@ -49,7 +49,7 @@ struct Identity {
     for (int64_t i = 0; i < n; ++i) w.data<float>()[i * n + i] = 1;
   }
   grad::Var operator()(grad::Tape& tape, const grad::Var& h, const nn::HeadTerms& terms) const {
-    return nn::head_objective(tape, h, w, terms);
+    return nn::head_objective(tape, h, grad::Var(w), terms);
   }
 };
 
