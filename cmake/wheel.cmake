@@ -24,3 +24,6 @@ endforeach()
 link_directories(BEFORE ${archives})
 add_compile_options(-ffunction-sections)  # so that --gc-sections finds what nothing calls
 add_link_options(-static-libstdc++ -shared-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,-O1)
+if(EXISTS /usr/bin/ld.gold)  # joins functions whose code is the same
+  add_link_options(-fuse-ld=gold -Wl,--icf=safe)
+endif()
