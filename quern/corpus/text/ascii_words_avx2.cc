@@ -1,5 +1,4 @@
-// 64 characters at a time, as ascii_words_avx512.cc does it, with AVX2 and BMI2. Masks have one bit per character;
-// `pressed` ones refer to what is left after deletion. AVX2 cannot compress a register, so that eight characters at a
+// 64 characters at a time, as ascii_words_avx512.cc does it, with AVX2 and BMI2. AVX2 cannot compress a register, so that eight characters at a
 // time are moved together by a shuffle that a table gives for the mask of those that stay.
 #include <immintrin.h>
 
@@ -8,6 +7,7 @@
 #include <cstring>
 
 #include "quern/corpus/text/ascii_words.h"
+#include "quern/corpus/text/word_masks.h"
 
 namespace quern::corpus {
 namespace {
@@ -45,20 +45,9 @@ void step(const char* piece, uint64_t valid, WordState& w) {
                   b = half(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(piece + 32)));
   const uint64_t space = (a.space | uint64_t{b.space} << 32) & valid;
   const uint64_t stays = valid & ~(a.punct | uint64_t{b.punct} << 32);
-  const int left = std::popcount(stays);
-  if (left == 0) return;
-  const uint64_t all = ~uint64_t{0} >> (64 - left);
-  const uint64_t pressed_space = _pext_u64(space, stays), pressed_word = all & ~pressed_space;
-  const uint64_t behind_word = pressed_word << 1 | (w.between ^ 1u);
-  const uint64_t emit = pressed_word | (pressed_space & behind_word);
-  const auto n = static_cast<uint32_t>(w.n);
-  uint32_t* to = w.begin + w.tokens;
-  for (uint64_t starts = _pext_u64(pressed_word & ~behind_word, emit); starts; starts &= starts - 1)
-    *to++ = n + static_cast<uint32_t>(std::countr_zero(starts));
-  w.tokens = static_cast<size_t>(to - w.begin);
-  w.between = static_cast<unsigned>(pressed_space >> (left - 1) & 1);
+  if (stays == 0) return;
+  uint64_t kept = _pdep_u64(written_of_pressed(space, stays, w), stays);
   char* out = w.out + w.n;
-  uint64_t kept = _pdep_u64(emit, stays);
   w.n += static_cast<size_t>(std::popcount(kept));
   alignas(32) char text[64];
   _mm256_store_si256(reinterpret_cast<__m256i*>(text), a.text);

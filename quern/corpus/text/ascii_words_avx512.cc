@@ -1,9 +1,10 @@
-// 64 characters at a time. All masks have one bit per character; `pressed` ones refer to what is left after deletion.
+// 64 characters at a time: masks by comparison, two compressions.
 #include <immintrin.h>
 
 #include <bit>
 
 #include "quern/corpus/text/ascii_words.h"
+#include "quern/corpus/text/word_masks.h"
 
 namespace quern::corpus {
 namespace {
@@ -21,20 +22,10 @@ void step(__m512i x, __mmask64 valid, WordState& w) {
   x = _mm512_mask_add_epi8(x, upper, x, _mm512_set1_epi8(32));
   x = _mm512_mask_blend_epi8(space, x, _mm512_set1_epi8(' '));
   x = _mm512_maskz_compress_epi8(stays, x);
-  const int left = std::popcount(stays);
-  if (left == 0) return;
-  const uint64_t all = ~uint64_t{0} >> (64 - left);
-  const uint64_t pressed_space = _pext_u64(space, stays), pressed_word = all & ~pressed_space;
-  const uint64_t behind_word = pressed_word << 1 | (w.between ^ 1u);
-  const uint64_t emit = pressed_word | (pressed_space & behind_word);
-  _mm512_storeu_si512(w.out + w.n, _mm512_maskz_compress_epi8(emit, x));
-  const auto n = static_cast<uint32_t>(w.n);
-  uint32_t* to = w.begin + w.tokens;
-  for (uint64_t starts = _pext_u64(pressed_word & ~behind_word, emit); starts; starts &= starts - 1)
-    *to++ = n + static_cast<uint32_t>(std::countr_zero(starts));
-  w.tokens = static_cast<size_t>(to - w.begin);
-  w.n += static_cast<size_t>(std::popcount(emit));
-  w.between = static_cast<unsigned>(pressed_space >> (left - 1) & 1);
+  if (stays == 0) return;
+  const uint64_t written = written_of_pressed(space, stays, w);
+  _mm512_storeu_si512(w.out + w.n, _mm512_maskz_compress_epi8(written, x));
+  w.n += static_cast<size_t>(std::popcount(written));
 }
 
 }  // namespace

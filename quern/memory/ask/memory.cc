@@ -249,6 +249,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
                                           info_.id, sql_quoted(name))});
     rows.restricted = true;
   }
+  if (o.speaker_filter && read.left_out) leave_out(*read.left_out, rows, out);
   if (rows.restricted) tell_within(rows, out);
   const bool timed = !read.time.empty() || !read.time.notes.empty();
   if (timed && !read.topic.words.empty()) drop_unheard(read.topic.words, out.notes);
@@ -260,6 +261,18 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
     by_topic(rows, o, out);
   if (out.responses.empty() && out.notes.empty()) out.notes.push_back("no turn of the conversation meets this");
   return out;
+}
+
+void Memory::leave_out(int32_t speaker, Selection& rows, MemoryResult& out) const {
+  const std::string& name = speakers_[static_cast<size_t>(speaker)];
+  std::vector<std::string> others = speakers_;
+  others.erase(others.begin() + speaker);
+  rows.rows = rows.rows - RowRuns::of(table_.said_by(speaker));
+  rows.restricted = true;
+  out.notes.push_back(fmt::format("the turns of all but {} are meant", name));
+  out.plan.steps.push_back({Column::speaker, false, std::move(others),
+                            fmt::format("speaker <> (SELECT number FROM speaker WHERE conv = {} AND name = {})",
+                                        info_.id, sql_quoted(name))});
 }
 
 // A speaker's turns of a long time are one run each: so many serve nobody.

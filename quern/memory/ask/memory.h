@@ -115,6 +115,7 @@ class Memory {
   std::vector<RankedTurn> walk_behind_best(const std::string& topic, std::vector<RankedTurn> found,
                                            std::span<const recall::ScoredDocument> hits, const Selection& rows,
                                            const AskOptions& o);
+  void leave_out(int32_t speaker, Selection& rows, MemoryResult& out) const;
   void tell_within(const Selection& rows, MemoryResult& out) const;
   EventSource events_until(LocalSeconds now);
   void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);

@@ -261,5 +261,39 @@ TEST(Memory, OneSpeakersBestAmongManyBetterOnes) {
   EXPECT_EQ(all.within.size(), 750u);
 }
 
+TEST(Memory, NothingIsThereBeforeTheFirstTurn) {
+  Memory m(":memory:", {.create = true, .conversation = "c"});
+  m.add({"Ada", "the bread is here", 1'700'000'000, 0});
+  AskOptions o;
+  o.now = 1'600'000'000;
+  for (const char* question :
+       {"What about the bread?", "What did Ada say about the bread?", "What did we say yesterday?"})
+    for (const TopicRank rank : {TopicRank::automatic, TopicRank::bm25, TopicRank::mixpr, TopicRank::both}) {
+      o.rank = rank;
+      const MemoryResult a = m.ask(question, o);
+      EXPECT_TRUE(a.responses.empty()) << question;
+      EXPECT_FALSE(a.notes.empty()) << question;
+    }
+}
+
+TEST(Memory, EverybodyButOneOfMany) {
+  Memory m(":memory:", {.create = true, .conversation = "c"});
+  const char* speakers[] = {"Mira", "Tobias", "Nan", "Jonas"};
+  for (int i = 0; i < 8; ++i) m.add({speakers[i % 4], "the printer and the tea", 1'700'000'000 + i * 60, 0});
+  AskOptions o;
+  o.now = 1'700'000'000 + 86'400;
+  const std::vector<int32_t> others = {0, 2, 3, 4, 6, 7};
+  for (const char* question :
+       {"What did everybody but Tobias say yesterday?", "What did everyone except Tobias say yesterday?",
+        "Who besides Tobias spoke yesterday?", "What did we say yesterday apart from Tobias?",
+        "What did anyone other than Tobias say yesterday?", "Was haben alle außer Tobias gestern gesagt?"})
+    EXPECT_EQ(m.ask(question, o).responses, others) << question << "\n" << m.ask(question, o).plan.text();
+  o.k = 3;
+  const MemoryResult a = m.ask("What did everyone but Tobias say about the tea yesterday?", o);
+  EXPECT_EQ(a.responses.size(), 3u);
+  for (const int32_t r : a.responses) EXPECT_NE(r % 4, 1);
+  EXPECT_EQ(m.ask("What did Tobias say yesterday?", o).responses, (std::vector<int32_t>{1, 5}));
+}
+
 }  // namespace
 }  // namespace quern::memory

@@ -70,6 +70,7 @@ std::vector<recall::ScoredDocument> Memory::best_among(const std::string& topic,
                                                        const AskOptions& o) {
   const bool neighbors = o.neighbor > 0;
   const size_t there = rows.size(table_);
+  if (there == 0) return {};
   if (there == table_.size()) return index().top(topic, wanted);
   constexpr size_t kWide = 16;  // a share of the conversation above which listing the rows costs more
   if (there < table_.size() / kWide) {

@@ -159,18 +159,19 @@ class QuestionReader {
                       });
   }
 
-  // "everything except Ines's messages": the other one's turns are meant. Nothing else of the exception may be left.
+  // "everything except Ines's messages": the others' turns are meant. Nothing else of the exception may be left.
   bool take_out_speaker(const Asked& q, ReadQuestion& out) const {
     const auto place = speaker_left_out(q.text, f_.speakers);
     if (!place) return false;
     for (const TimeConstraint& c : q.own.constraints)
-      if (c.begin >= place->second) {
+      if (c.begin >= place->end) {
         const auto earlier = std::find_if(q.own.constraints.begin(), q.own.constraints.end(),
-                                          [&](const TimeConstraint& o) { return o.end <= place->first; });
+                                          [&](const TimeConstraint& o) { return o.end <= place->begin; });
         if (earlier != q.own.constraints.end()) return false;  // "… except Ines's messages on Tuesday"
       }
     std::erase_if(out.time.unread,
-                  [&](const std::string& words) { return q.text.compare(place->first, words.size(), words) == 0; });
+                  [&](const std::string& words) { return q.text.compare(place->begin, words.size(), words) == 0; });
+    if (f_.speakers.size() > 2) out.left_out = place->speaker;
     return true;
   }
 

@@ -31,7 +31,8 @@ struct ReadQuestion {
   TimeQuery time;
   Topic topic;
   std::optional<int32_t> speaker;
-  int64_t context_turn = -1;  // whose time or topic was taken
+  std::optional<int32_t> left_out;  // a speaker: all others are meant
+  int64_t context_turn = -1;        // whose time or topic was taken
   std::vector<std::string> notes;
 };
 

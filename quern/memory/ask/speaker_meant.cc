@@ -57,13 +57,15 @@ bool spoken_to(std::string_view before) {
   return std::find(std::begin(kTo), std::end(kTo), before) != std::end(kTo);
 }
 
-// "everything except Ada's turns", "apart from what Ada said": where the exception begins; npos where it is none.
+// "everything except Ada's turns", "apart from what Ada said", "everyone but Ada": where the exception begins; npos
+// where it is none.
 size_t left_out(std::string_view lower, size_t name) {
   constexpr std::string_view kOut[] = {"except",       "without",  "excluding", "besides", "ignoring",
                                        "not",          "minus",    "apart",     "aside",   "barring",
-                                       "disregarding", "skipping", "omitting"};
+                                       "disregarding", "skipping", "omitting",  "other"};
   constexpr std::string_view kBetween[] = {"from",  "for",   "of",       "the",  "what",     "messages",
-                                           "turns", "those", "counting", "from", "anything", "everything"};
+                                           "turns", "those", "counting", "than", "anything", "everything"};
+  constexpr std::string_view kAll[] = {"everyone", "everybody", "anyone", "anybody", "all", "nobody", "else"};
   const auto among = [](std::string_view w, const auto& list) {
     return std::find(std::begin(list), std::end(list), w) != std::end(list);
   };
@@ -71,7 +73,7 @@ size_t left_out(std::string_view lower, size_t name) {
   for (int i = 0; i < 4 && at > 0; ++i) {
     const std::string_view w = word_before(lower, at);
     at = static_cast<size_t>(w.data() - lower.data());
-    if (among(w, kOut)) return at;
+    if (among(w, kOut) || (w == "but" && among(word_before(lower, at), kAll))) return at;
     if (!among(w, kBetween)) return std::string_view::npos;
   }
   return std::string_view::npos;
@@ -130,8 +132,8 @@ std::optional<int32_t> speaker_meant(std::string_view question, const std::vecto
       found.push_back({static_cast<int32_t>(s), at, at + name.size()});
     }
   }
-  if (speakers.size() == 2 && found.size() == 1 && left_out(lower, found[0].begin) != std::string::npos)
-    return 1 - found[0].speaker;
+  if (found.size() == 1 && left_out(lower, found[0].begin) != std::string::npos)
+    return speakers.size() == 2 ? std::optional(1 - found[0].speaker) : std::nullopt;
   if (several) return one_who_speaks(lower, found);
   if (!found.empty()) return found.front().speaker;
   if (asker.empty() || speakers.size() != 2) return std::nullopt;
@@ -142,17 +144,17 @@ std::optional<int32_t> speaker_meant(std::string_view question, const std::vecto
   return std::nullopt;
 }
 
-std::optional<std::pair<size_t, size_t>> speaker_left_out(std::string_view question,
-                                                          const std::vector<std::string>& speakers) {
+std::optional<SpeakerLeftOut> speaker_left_out(std::string_view question, const std::vector<std::string>& speakers) {
   const std::string lower = lowered(question);
-  std::optional<std::pair<size_t, size_t>> out;
+  std::optional<SpeakerLeftOut> out;
   size_t named = 0;
-  for (const std::string& s : speakers)
-    for (const size_t at : places(lower, lowered(s))) {
+  for (size_t s = 0; s < speakers.size(); ++s)
+    for (const size_t at : places(lower, lowered(speakers[s]))) {
       ++named;
-      if (const size_t begin = left_out(lower, at); begin != std::string::npos) out = {begin, at + s.size()};
+      if (const size_t begin = left_out(lower, at); begin != std::string::npos)
+        out = {static_cast<int32_t>(s), begin, at + speakers[s].size()};
     }
-  return speakers.size() == 2 && named == 1 ? out : std::nullopt;
+  return named == 1 ? out : std::nullopt;
 }
 
 std::string with_names_mended(std::string_view question, const std::vector<std::string>& speakers,

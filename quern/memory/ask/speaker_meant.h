@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace quern::memory {
@@ -13,9 +12,13 @@ namespace quern::memory {
 // `asker`: who "I" is, empty when that is not known.
 std::optional<int32_t> speaker_meant(std::string_view question, const std::vector<std::string>& speakers,
                                      const std::string& asker);
-// "everything except Ada's messages", of two speakers: where the exception stands, up to the name. The other one is meant.
-std::optional<std::pair<size_t, size_t>> speaker_left_out(std::string_view question,
-                                                          const std::vector<std::string>& speakers);
+// "everything except Ada's messages", "everyone but Ada": who is left out, and where that stands, up to the name. Of two
+// speakers the other one is meant, and speaker_meant() names him.
+struct SpeakerLeftOut {
+  int32_t speaker;
+  size_t begin, end;
+};
+std::optional<SpeakerLeftOut> speaker_left_out(std::string_view question, const std::vector<std::string>& speakers);
 // "what did they both say": of all, and of nobody in particular.
 bool speaks_of_all(std::string_view question);
 

@@ -51,6 +51,14 @@ struct KindAsked {
   std::string question;
 };
 
+// With the log, in which the newest turns lie.
+int64_t bytes_of(const std::filesystem::path& file) {
+  std::filesystem::path log = file;
+  log += "-wal";
+  return static_cast<int64_t>(std::filesystem::file_size(file) +
+                              (std::filesystem::exists(log) ? std::filesystem::file_size(log) : 0));
+}
+
 class TurnMaker {
  public:
   SpokenTurn next() {
@@ -176,7 +184,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   out.set("questions", std::move(questions));
   out.set("resident_bytes", static_cast<int64_t>(m.resident_bytes()));
   out.set("process_resident_bytes", resident_of_process() - before);
-  out.set("file_bytes", static_cast<int64_t>(std::filesystem::file_size(file)));
+  out.set("file_bytes", bytes_of(file));
   return out;
 }
 
