@@ -65,7 +65,7 @@ size_t left_out(std::string_view lower, size_t name) {
                                        "disregarding", "skipping", "omitting",  "other"};
   constexpr std::string_view kBetween[] = {"from",  "for",   "of",       "the",  "what",     "messages",
                                            "turns", "those", "counting", "than", "anything", "everything"};
-  constexpr std::string_view kAll[] = {"everyone", "everybody", "anyone", "anybody", "all", "nobody", "else"};
+  constexpr std::string_view kAll[] = {"everyone", "everybody", "anyone", "anybody", "all", "else"};
   const auto among = [](std::string_view w, const auto& list) {
     return std::find(std::begin(list), std::end(list), w) != std::end(list);
   };
