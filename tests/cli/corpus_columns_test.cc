@@ -203,6 +203,36 @@ TEST_F(CliCorpusColumns, PersonalDataAndLicenses) {
   EXPECT_NE(run("filter p.jsonl --filter license:GNU --out -").code, 0);
 }
 
+TEST_F(CliCorpusColumns, FilesAndLicensesThatRowsState) {
+  fs::create_directories(dir_ + "/docs");
+  write_file(dir_ + "/docs/a.txt", "a text");
+  write_file(
+      dir_ + "/docs/b.html",
+      "<title>T</title><p>a page that has a text of its own</p>"
+      "<footer><a rel=\"license\" href=\"https://creativecommons.org/licenses/by/4.0/\">some rights</a></footer>");
+  Ran r = run("annotate docs --license --out -");
+  EXPECT_NE(r.out.find(R"("file":"docs/a.txt","text":"a text","licenses":[]})"), std::string::npos) << r.out << r.err;
+  EXPECT_NE(r.out.find(R"("file":"docs/b.html","mime":"text/html","title":"T",)"
+                       R"("license":"https://creativecommons.org/licenses/by/4.0/",)"),
+            std::string::npos)
+      << r.out;
+  EXPECT_NE(r.out.find(R"("licenses":["CC-BY-4.0"]})"), std::string::npos) << r.out;
+  const std::string page = run("filter docs --filter license:CC-BY --out -").out;
+  EXPECT_EQ(std::ranges::count(page, '\n'), 1);
+  // The row that came of it still states it, and rows name theirs in other fields.
+  write_file(dir_ + "/page.jsonl", page + R"({"text":"x","license":"gpl-2.0+","terms":["MIT",null]})" + "\n");
+  EXPECT_EQ(std::ranges::count(run("filter page.jsonl --filter license:GPL-2.0+,CC-BY --out -").out, '\n'), 2);
+  EXPECT_EQ(std::ranges::count(run("filter page.jsonl --filter license:GPL-2.0++pii --out -").out, '\n'), 1);
+  r = run("annotate page.jsonl --license --license-field terms --out -");
+  EXPECT_NE(r.out.find(R"("licenses":[]})"), std::string::npos) << r.out << r.err;
+  EXPECT_NE(r.out.find(R"("licenses":["MIT"]})"), std::string::npos) << r.out;
+  // A plan's tasks say the same of their files.
+  ASSERT_EQ(run("annotate docs --license --out verb").code, 0);
+  ASSERT_EQ(run("annotate docs --license --out tasks --tasks 2").code, 0);
+  ASSERT_EQ(run("run tasks.plan.json").code, 0);
+  EXPECT_EQ(shell(fmt::format("cd {} && cmp verb/part-00000.jsonl.zst tasks/part-00000.jsonl.zst", dir_)).code, 0);
+}
+
 TEST_F(CliCorpusColumns, AGraderIsTrainedAndUsed) {
   std::string lines;
   for (int i = 0; i < 60; ++i) {

@@ -108,6 +108,34 @@ TEST(CliEncoder, CorpusScoreAddsAColumn) {
   EXPECT_NE(r.err.find("has a member 'id' already"), r.err.npos) << r.err;
 }
 
+TEST(CliEncoder, CorpusScoreKeepsFilesThatAreThere) {
+  ScratchFolder d;
+  write_file(d / "in.jsonl", "{\"id\": 1, \"text\": \"the mill\"}\n");
+  write_file(d / "out.jsonl", "mine\n");
+  const auto score = [&](const std::string& words) {
+    return shell(
+        fmt::format("cd {} && quern corpus score in.jsonl --model {} {}", d / "", model("bert-rerank"), words));
+  };
+  Ran r = score("--out out.jsonl");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("out.jsonl: the file exists; --overwrite replaces it"), r.err.npos) << r.err;
+  EXPECT_EQ(read_file(d / "out.jsonl"), "mine\n");
+  r = score("--out ./in.jsonl --overwrite");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("is one of the inputs"), r.err.npos) << r.err;
+  EXPECT_EQ(score("--out out.jsonl --overwrite").code, 0);
+  EXPECT_EQ(lines_of(read_file(d / "out.jsonl")).size(), 1u);
+  // In the place of a run of tasks, and tasks in the place of that.
+  ASSERT_EQ(score("--out two.jsonl --tasks 2").code, 0);
+  const std::string run = fmt::format("cd {} && quern corpus run two.jsonl.plan.json", d / "");
+  ASSERT_EQ(shell(run).code, 0);
+  ASSERT_EQ(score("--out two.jsonl --tasks 1 --overwrite").code, 0);
+  ASSERT_EQ(shell(run).code, 0);
+  EXPECT_EQ(read_file(d / "two.jsonl"), read_file(d / "out.jsonl"));
+  EXPECT_EQ(score("--out two.jsonl --overwrite").code, 0);
+  EXPECT_FALSE(std::filesystem::exists(d / "two.jsonl.json"));
+}
+
 TEST(CliEncoder, CorpusScoreAsTasksHasTheSameBytes) {
   ScratchFolder d;
   const std::string in = d / "in";

@@ -29,7 +29,11 @@ int corpus_annotate(Words args) {
   flags.declare(a);
   flags.declare_checkpoints(a);
   flags.declare_stream(a);
-  a.settings(s).settings(flags.recipe, {{"lists"}}).settings(plan).json(json, Args::kCounts);
+  a.settings(s)
+      .settings(flags.source(), {{"license_field"}})
+      .settings(flags.recipe, {{"lists"}})
+      .settings(plan)
+      .json(json, Args::kCounts);
   a.note(fmt::format(
       "No row is dropped, and nothing in a row is changed. A row without an id gets one, and the name of its source\n"
       "where sources have names. A row that has a member of the same name keeps its own; --prefix avoids that.\n{}",

@@ -43,7 +43,7 @@ int corpus_filter(Words args) {
   flags.declare(a);
   flags.declare_checkpoints(a);
   flags.declare_stream(a);
-  a.settings(flags.source(), {{"filter", "zyda; none with --language"}, {"language"}})
+  a.settings(flags.source(), {{"filter", "zyda; none with --language"}, {"language"}, {"license_field"}})
       .settings(flags.recipe, {{"lists"}})
       .settings(flags.recipe.dedup, {{"source_field"}})
       .settings(command.removed)

@@ -8,6 +8,8 @@
 #include "apps/quern/corpus/task_runners.h"
 #include "apps/quern/encoders/encoder_flags.h"
 #include "apps/quern/models/shipped_models.h"
+#include "quern/corpus/io/run_manifest.h"
+#include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/scores/scores.h"
 
 namespace quern::cli {
@@ -22,15 +24,30 @@ struct ScoreFlags {
   PlanFlags plan;
 };
 
+// A file that is there is replaced only where that is asked for, and never one that is read.
+void check_file(const CorpusFlags& flags, const ScoreFlags& f, const Inputs& in) {
+  namespace fs = std::filesystem;
+  if (f.out == "-" || !fs::exists(f.out)) return;
+  for (const InputFile& file : in.files)
+    if (!file.pipe && fs::equivalent(file.path, f.out))
+      throw UsageError(fmt::format("quern corpus score: --out {}: is one of the inputs", f.out));
+  if (!flags.overwriting.overwrite && fs::is_regular_file(f.out))
+    throw UsageError(fmt::format("quern corpus score: --out {}: the file exists; --overwrite replaces it", f.out));
+}
+
 int run(const CorpusFlags& flags, const ScoreFlags& f, const Inputs& in, const DocumentScorer& scorer) {
   LineFile out(f.out);
   const ScoreReport r = scorer.score(in, flags.scan(), [&](std::string_view rows) { out.write(rows); });
   out.commit();
+  // The manifest of a run of tasks that had written the file says nothing about this one.
+  if (const std::string manifest = f.out + ".json"; f.out != "-" && manifest_files(manifest))
+    std::filesystem::remove(manifest);
   return report_scores(r, in, f.out);
 }
 
 int plan(const CorpusFlags& flags, const ScoreFlags& f, const Inputs& in) {
   const std::string file = plan_file(f.plan, f.out);
+  if (flags.overwriting.overwrite) replace_finished(f.out + ".json", in, OutFolder::shared);
   ScoreStage stage{f.settings};
   stage.settings.model = std::filesystem::absolute(stage.settings.model).lexically_normal().string();
   const TaskPlan made =
@@ -59,6 +76,7 @@ int corpus_score(Words args) {
       .flag("--out FILE", f.out, "file of JSON lines to write; - is stdout")
       .flag("--column NAME", f.settings.column, "name of the column")
       .flag("--label NAME", f.settings.label, "write the score of this label alone, as a number")
+      .settings(flags.overwriting)
       .settings(f.encoder)
       .settings(f.plan)
       .note(
@@ -76,6 +94,7 @@ int corpus_score(Words args) {
   f.settings.format = f.encoder.format;
   const Inputs in = flags.inputs();
   if (f.plan.asked()) refuse_pipe("corpus score", in);
+  if (!f.plan.asked()) check_file(flags, f, in);
   f.settings.model = model_folder(f.settings.model);
   encoders::TextEncoder classifier = load_classifier(f.settings);
   const DocumentScorer scorer =

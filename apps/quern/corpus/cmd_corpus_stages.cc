@@ -93,8 +93,8 @@ int corpus_sketch(Words args) {
   flags.check("corpus sketch");
   const DedupConfig c = settings.config();
   if (!c.near)
-    throw UsageError(
-        fmt::format("quern corpus sketch: --preset {} has no MinHash signature: expected zyda, zyda2 or fineweb", c.preset));
+    throw UsageError(fmt::format(
+        "quern corpus sketch: --preset {} has no MinHash signature: expected zyda, zyda2 or fineweb", c.preset));
   const Inputs in = flags.inputs();
   flags.clear_output(in);
   const SketchesReport r = with_progress("sketch", [&](auto&& report_progress) {

@@ -72,7 +72,7 @@ void CorpusFlags::declare_checkpoints(Args& a) {
 }
 
 void CorpusFlags::declare_filter(Args& a) {
-  a.settings(source(), {{"filter"}, {"language"}}).settings(recipe, {{"lists"}});
+  a.settings(source(), {{"filter"}, {"language"}, {"license_field"}}).settings(recipe, {{"lists"}});
 }
 
 void check_ranges(const std::string& verb, const std::vector<SettingInfo>& settings) {
@@ -187,8 +187,11 @@ void warn_about_bands(const corpus::DedupSettings& settings, const char* how) {
 
 void warn_about_own_members(uint64_t rows) {
   if (rows > 0)
-    fmt::print(stderr, "warning: {} rows have a member of the name of an added column with another value; it stays\n",
-               rows);
+    fmt::print(
+        stderr,
+        "warning: {} rows have a member of the name of an added column with another value; it stays (other names: "
+        "--prefix for the columns of annotate, --source-field for the source)\n",
+        rows);
 }
 
 int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
@@ -200,6 +203,12 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
   if (!in.skipped.empty())
     fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders, the first is {}\n",
                in.skipped.size(), in.skipped[0]);
+  if (!in.links.empty())
+    fmt::print(
+        stderr,
+        "left out {} symbolic links in the input folders, to folders, to nothing or to files that are read anyway; "
+        "the first is {}\n",
+        in.links.size(), in.links[0]);
   std::vector<std::string> reasons;
   for (int p = 0; p < corpus::kRecordProblems; ++p)
     if (const auto problem = static_cast<RecordProblem>(p); corpus::is_bad(problem) && read.problems[p] > 0)
@@ -207,6 +216,8 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
   if (read.bad() > 0)
     fmt::print(stderr, "warning: skipped {} invalid records ({})\n", read.bad(), fmt::join(reasons, ", "));
   print_examples(read);
+  if (read.problems[static_cast<int>(RecordProblem::no_text)] > 0)
+    fmt::print(stderr, "hint: --text-field (text_field in a recipe) names the field of the text\n");
   print_bad_files(read, in);
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)

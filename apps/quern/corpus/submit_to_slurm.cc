@@ -1,6 +1,7 @@
 // A plan as job arrays: a script per stage, whose tasks are told apart by SLURM_ARRAY_TASK_ID.
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -42,13 +43,20 @@ std::string submit(const std::string& command) {
     if (!std::isdigit(static_cast<unsigned char>(c))) break;
     number += c;
   }
-  if (number.empty()) fail("sbatch gave no job number: {}: is Slurm here, and does it take `{}`?", said, command);
+  if (number.empty())
+    fail("`{}` gave no job number{}", command,
+         said.empty() ? "; its own message stands above" : fmt::format(", but: {}", said));
   return number;
 }
 
 }  // namespace
 
 int submit_to_slurm(const TaskPlan& plan, const fs::path& file, const std::vector<std::string>& extra) {
+  if (std::system("command -v sbatch > /dev/null 2>&1") != 0)
+    fail(
+        "sbatch is not on the PATH: --runner slurm submits to a Slurm cluster from one of its machines; --runner "
+        "local "
+        "runs the tasks here");
   const fs::path plan_file = fs::absolute(file);
   const fs::path folder = plan_file.string() + ".slurm";
   fs::create_directories(folder);

@@ -43,7 +43,7 @@ void read_document(const DedupJob& job, const DocumentView& d, DedupWorker& w, R
   }
   if (const int f = job.filters.of_source[d.source]; f >= 0) {
     const size_t rule = job.filters.first_rule[static_cast<size_t>(f)];
-    const FilterResult j = w.filters[static_cast<size_t>(f)]->apply_page(text, d.url);
+    const FilterResult j = w.filters[static_cast<size_t>(f)]->apply_page(text, {.url = d.url, .license = d.license});
     for (uint64_t bits = j.failing; bits; bits &= bits - 1)
       ++funnel.rule_any[rule + static_cast<size_t>(__builtin_ctzll(bits))];
     if (!j.keep()) {

@@ -90,7 +90,7 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, std::span<cons
           status & kChanged ? w->filters[static_cast<size_t>(job.filters.of_source[d.source])].get() : nullptr;
       DocumentView own = d;
       own.id = job.index.id_behind(d.id);
-      append_document(own, f ? f->apply_page(d.text, d.url).text : d.text, lines);
+      append_document(own, f ? f->apply_page(d.text, {.url = d.url, .license = d.license}).text : d.text, lines);
     });
     end_line(from, row);
   }

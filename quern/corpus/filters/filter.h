@@ -20,13 +20,18 @@ struct FilterResult {
   int first() const { return failing == 0 ? -1 : __builtin_ctzll(failing); }
 };
 
+// What is known of a document beside its text; empty: not known.
+struct DocumentOrigin {
+  std::string_view url;      // where it comes from
+  std::string_view license;  // that it states of itself (DocumentView)
+};
+
 class DocumentFilter {
  public:
   virtual ~DocumentFilter() = default;
   virtual std::span<const char* const> rules() const = 0;  // at most 64, in order
   virtual FilterResult apply(std::string_view utf8) = 0;
-  // With where the document comes from; empty: not known.
-  virtual FilterResult apply_page(std::string_view utf8, std::string_view) { return apply(utf8); }
+  virtual FilterResult apply_page(std::string_view utf8, const DocumentOrigin&) { return apply(utf8); }
   virtual bool wants_url() const { return false; }
   // Rules that reject nothing, whatever comes, because the list that they look in is not there.
   virtual std::vector<const char*> idle_rules() const { return {}; }

@@ -57,12 +57,12 @@ class FilterChain : public DocumentFilter {
   }
   std::span<const char* const> rules() const override { return rules_; }
   FilterResult apply(std::string_view utf8) override { return apply_page(utf8, {}); }
-  FilterResult apply_page(std::string_view utf8, std::string_view url) override {
+  FilterResult apply_page(std::string_view utf8, const DocumentOrigin& origin) override {
     FilterResult all;
     all.text = utf8;
     size_t rule = 0;
     for (size_t i = 0; i < links_.size(); ++i) {
-      const FilterResult j = links_[i]->apply_page(all.text, url);
+      const FilterResult j = links_[i]->apply_page(all.text, origin);
       if (const size_t n = links_[i]->rules().size(); n > 0) all.failing |= j.failing << rule, rule += n;
       all.changed = all.changed || j.changed;
       all.text = j.text;
@@ -88,6 +88,13 @@ template <size_t N>
 const BuiltInFilter* built_in(const BuiltInFilter (&filters)[N], std::string_view name) {
   const auto* at = std::ranges::find(filters, name, [](const BuiltInFilter& f) { return std::string_view(f.name); });
   return at == std::end(filters) ? nullptr : at;
+}
+
+// Where the link of a chain that begins at `at` ends: at a + with another link behind it, not at that of GPL-2.0+.
+size_t link_end(const std::string& chain, size_t at) {
+  for (size_t i = at; (i = chain.find('+', i)) != chain.npos; ++i)
+    if (i + 1 < chain.size() && chain[i + 1] != ',' && chain[i + 1] != '+') return i;
+  return chain.size();
 }
 
 // NAME or NAME:ARGUMENTS.
@@ -123,7 +130,7 @@ std::string filter_models_text(const std::string& name, const std::string& lists
     for (const auto& file : files) all += fmt::format("{} {:016x} ", file.filename().string(), file_hash(file));
   }
   for (size_t at = 0; at <= name.size();) {
-    const size_t end = std::min(name.find('+', at), name.size());
+    const size_t end = link_end(name, at);
     const std::string one = name.substr(at, end - at);
     at = end + 1;
     const size_t colon = one.find(':');
@@ -142,7 +149,7 @@ FilterMaker find_filter(const std::string& name, const std::string& lists) {
   if (name == "none") return {};
   std::vector<FilterMaker> chain;
   for (size_t at = 0; at <= name.size();) {
-    const size_t end = std::min(name.find('+', at), name.size());
+    const size_t end = link_end(name, at);
     chain.push_back(find_one(name.substr(at, end - at), lists));
     at = end + 1;
   }

@@ -1,5 +1,6 @@
-// Filters by licenses (corpus/licenses). license:IDS keeps documents that name or quote a license, and no other one
-// than these; no-license:IDS removes documents that name or quote one of these.
+// Filters by licenses (corpus/licenses), those of a document's text and those that its row or its page states.
+// license:IDS keeps documents with a license, and no other one than these; no-license:IDS removes documents with one of
+// these.
 #include "quern/corpus/filters/filter_makers.h"
 #include "quern/corpus/licenses/licenses.h"
 
@@ -13,10 +14,11 @@ class LicenseFilter : public DocumentFilter {
   std::span<const char* const> rules() const override {
     return use_ == Use::keep ? std::span<const char* const>(kKeepRules) : std::span<const char* const>(kRemoveRules);
   }
-  FilterResult apply(std::string_view text) override {
+  FilterResult apply(std::string_view text) override { return apply_page(text, {}); }
+  FilterResult apply_page(std::string_view text, const DocumentOrigin& origin) override {
     FilterResult r;
     r.text = text;
-    const std::vector<std::string>& found = find_licenses(text, scratch_);
+    const std::vector<std::string>& found = find_licenses(text, origin.license, scratch_);
     size_t chosen = 0;
     for (const std::string& id : found) chosen += choice_.has(id);
     if (use_ == Use::remove)

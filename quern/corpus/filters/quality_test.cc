@@ -76,7 +76,9 @@ TEST(QualityFilters, UrlLists) {
   write_file(folder / "url/urls.txt", "https://fine.org/one/page/\n");
   write_file(folder / "url/words.txt", "casino\n");
   const auto f = find_filter("url", folder.string())();
-  const auto reasons = [&](std::string_view url) { return failing(*f, f->apply_page("text", url)); };
+  const auto reasons = [&](std::string_view url) {
+    return failing(*f, f->apply_page("text", {.url = url, .license = {}}));
+  };
   using Names = std::vector<std::string>;
   EXPECT_EQ(reasons("http://bad.org/x"), Names{"url_domain"});
   EXPECT_EQ(reasons("https://www.BAD.org:8080/x?y"), Names{"url_domain"});

@@ -49,7 +49,8 @@ class UrlFilter : public DocumentFilter {
     return idle;
   }
   FilterResult apply(std::string_view utf8) override { return apply_page(utf8, {}); }
-  FilterResult apply_page(std::string_view utf8, std::string_view url) override {
+  FilterResult apply_page(std::string_view utf8, const DocumentOrigin& origin) override {
+    const std::string_view url = origin.url;
     FilterResult j;
     j.text = utf8;
     if (url.empty()) return j;

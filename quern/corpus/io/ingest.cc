@@ -11,6 +11,8 @@
 namespace quern::corpus {
 namespace {
 
+constexpr size_t kMembers = 7;  // that are read of a line
+
 const char* kind_of(const JsonMember& m) {
   if (m.kind == JsonMember::Kind::missing) return "missing";
   if (m.kind == JsonMember::Kind::number) return "a number";
@@ -25,10 +27,12 @@ const char* kind_of(const JsonMember& m) {
 void append_document(const DocumentView& d, std::string_view text, std::string& lines) {
   if (d.line.empty()) {
     lines += fmt::format("{{\"id\":{}", d.id);
+    if (!d.file.empty()) lines += ",\"file\":", append_json_string(lines, d.file);
     if (!d.url.empty()) lines += ",\"url\":", append_json_string(lines, d.url);
     if (!d.date.empty()) lines += ",\"date\":", append_json_string(lines, d.date);
     if (!d.mime.empty()) lines += ",\"mime\":", append_json_string(lines, d.mime);
     if (!d.title.empty()) lines += ",\"title\":", append_json_string(lines, d.title);
+    if (!d.license.empty()) lines += ",\"license\":", append_json_string(lines, d.license);
     lines += ",\"text\":";
     append_json_string(lines, text);
     lines += '}';
@@ -150,7 +154,7 @@ void append_named_document(const DocumentView& d, const std::string& source, std
 }
 
 DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy)
-    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(6) {
+    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(kMembers) {
   if (fields_.size() == 1) fields_.resize(inputs.sources.size(), FieldMap(fields_[0]));
   QUERN_CHECK(fields_.size() == inputs.sources.size(), "{} maps for {} sources", fields_.size(),
               inputs.sources.size());
@@ -160,8 +164,10 @@ DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> field
     for (const InputFile& file : f.source.empty() ? std::span<const InputFile>() : std::span(inputs.files))
       if (!is_lines(file.form)) fail("{}: is not of JSON lines and has no field '{}'", file.path.string(), f.source);
     if (f.text.empty()) fail("the text field's name is empty");
-    names_.push_back(
-        {f.text, name(f.score), name(f.label), name(f.url), name(f.source), name(f.id == f.text ? "" : f.id)});
+    names_.push_back({f.text, name(f.score), name(f.label), name(f.url), name(f.source),
+                      name(f.id == f.text ? "" : f.id), name(f.license)});
+    // A field that another one reads already is not read a second time.
+    if (std::ranges::count(names_.back(), f.license) > 1) names_.back()[kMembers - 1] = name("");
     if (f.score == f.text || f.label == f.text || (!f.label.empty() && f.label == f.score))
       fail("text, score and label must be different fields, found '{}', '{}' and '{}'", f.text, f.score, f.label);
   }
@@ -234,6 +240,8 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
   if (!f.url.empty() && members_[3].kind == JsonMember::Kind::string) d.url = members_[3].value;
   if (members_[5].kind == JsonMember::Kind::string || members_[5].kind == JsonMember::Kind::number)
     d.own_id = members_[5].raw;
+  const JsonMember& license = members_[kMembers - 1];
+  if (license.kind == JsonMember::Kind::string || license.value.starts_with('[')) d.license = license.value;
   d.text = text.value, d.text_raw = text.raw, d.line = line;
   return true;
 }
@@ -258,6 +266,11 @@ void DocumentReader::read_origin(std::string_view head, DocumentView& d) {
   d.date = head.substr(cut + 1, head.size() - cut - 2);
 }
 
+void DocumentReader::name_file(const InputFile& file, DocumentView& d) {
+  d.file = file.named;
+  if (text::utf8_error(d.file) != d.file.npos) file_ = text::utf8_lossy(d.file), d.file = file_;
+}
+
 RecordProblem DocumentReader::read_web_page(const Row& row, std::string_view bytes, DocumentView& d,
                                             ReadCounts& counts) {
   read_page(row.response ? PageForm::response : PageForm::html, bytes, policy_.max_row, page_);
@@ -274,7 +287,7 @@ RecordProblem DocumentReader::read_web_page(const Row& row, std::string_view byt
     case WebPage::Outcome::too_long:
       return bad(row, RecordProblem::too_long, "decompressed, longer than a row may be", counts);
   }
-  d.text = page_.text, d.title = page_.title, d.mime = page_.type;
+  d.text = page_.text, d.title = page_.title, d.mime = page_.type, d.license = page_.license;
   if (page_.replaced) {
     if (policy_.stop_on_bad) return bad(row, RecordProblem::bad_utf8, "not all bytes are of its encoding", counts);
     d.replaced = true, ++counts.replaced;
@@ -301,6 +314,7 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
                  counts);
   }
   const std::string_view bytes = block.text(row);
+  if (file.form == InputForm::html || file.form == InputForm::text) name_file(file, d);
   if (file.form == InputForm::html || row.response) {
     read_origin(block.head(row), d);
     return read_web_page(row, bytes, d, counts);

@@ -16,10 +16,11 @@ namespace quern::corpus {
 // Which members of a JSON line are read, for one source.
 struct FieldMap {
   std::string text = "text";
-  std::string score;      // empty: none
-  std::string source;     // whose value names the source, one of Inputs::sources; empty: the file does
-  std::string url;        // where the document comes from; empty: none
-  std::string id = "id";  // a row's own id
+  std::string score;                // empty: none
+  std::string source;               // whose value names the source, one of Inputs::sources; empty: the file does
+  std::string url;                  // where the document comes from; empty: none
+  std::string license = "license";  // that the row states of itself
+  std::string id = "id";            // a row's own id
   // A label that decides whether the document may be in the corpus: equal to a text, or a number of at least so much.
   std::string label;
   std::string label_equals;
@@ -33,7 +34,9 @@ struct DocumentView {
   std::string_view text;
   std::string_view line;         // the JSON line as it came; empty for other forms
   std::string_view url, date;    // empty: not known; date: when the page was fetched
+  std::string_view file;         // of a text or a page that is a file by itself
   std::string_view mime, title;  // of web pages
+  std::string_view license;      // as the row or the page states it: a name, an address, or a JSON list of names
   std::string_view text_raw;     // the text field's value within the line, with its quotes
   std::string_view own_id;       // the id that a JSON line brings, as it stands there; empty: none
   std::string_view label;        // when it is a text
@@ -45,7 +48,7 @@ struct DocumentView {
 };
 
 // The document as a line of output, with `text` for its text: JSON lines keep all their members as they came, other
-// forms become {"id", "url", "date", "mime", "title", "text"}, with what is known.
+// forms become {"id", "file", "url", "date", "mime", "title", "license", "text"}, with what is known.
 void append_document(const DocumentView& d, std::string_view text, std::string& lines);
 
 // The same without the text.
@@ -99,15 +102,17 @@ class DocumentReader {
   bool read_members(std::string_view line, DocumentView& d, std::string& why, RecordProblem& p);
   bool find_source(const JsonMember& m, const std::string& field, uint32_t& source, std::string& why) const;
   void read_origin(std::string_view head, DocumentView& d);
+  void name_file(const InputFile& file, DocumentView& d);
   RecordProblem read_web_page(const Row& row, std::string_view bytes, DocumentView& d, ReadCounts& counts);
   std::string place(const Row& row) const;
   const char* read_json(std::string_view& line, DocumentView& d);
 
   std::vector<FieldMap> fields_;
-  std::vector<std::vector<std::string>> names_;  // text, score, label, url: empty names match nothing
+  // text, score, label, url, source, id, license: empty names match nothing
+  std::vector<std::vector<std::string>> names_;
   std::vector<JsonMember> members_;
   std::vector<char> scratch_;
-  std::string mended_, mended_line_, head_;
+  std::string mended_, mended_line_, head_, file_;
   WebPage page_;
 };
 

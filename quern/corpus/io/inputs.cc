@@ -66,7 +66,7 @@ InputForm form_by_content(const OpenPipe& pipe, const std::string& name) {
   if (first.starts_with('{') || first.empty()) return InputForm::jsonl;
   if (same_ascii_word(first.substr(0, 5), "<html") || same_ascii_word(first.substr(0, 14), "<!doctype html"))
     return InputForm::html;
-  fail("{}: its first bytes are not those of JSON lines, WARC or HTML: name the format", name);
+  fail("{}: its first bytes are not those of JSON lines, WARC or HTML: name the format (--form)", name);
 }
 
 void add_pipe(Inputs& in, const std::string& name, uint32_t source, std::optional<InputForm> form) {
@@ -76,7 +76,7 @@ void add_pipe(Inputs& in, const std::string& name, uint32_t source, std::optiona
   auto pipe = std::make_shared<OpenPipe>(name, kLookAhead);
   const InputForm f = form ? *form : form_by_content(*pipe, name);
   if (f == InputForm::parquet) fail("{}: Parquet is read from files only: its index is at the end", name);
-  in.files.push_back({name, source, f, 0, std::move(pipe)});
+  in.files.push_back({.path = name, .source = source, .form = f, .pipe = std::move(pipe)});
 }
 
 uint32_t source_index(Inputs& in, const std::string& name) {
@@ -136,8 +136,9 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
   if (!fs::is_directory(path)) {
     const std::optional<InputForm> f = form ? form : form_by_name(path);
     if (!f && lower_ending(path) == ".pdf") fail("{}: {}", path_word, kPdf);
-    if (!f) fail("{}: the file extension does not identify its format ({}); name the format", path_word, kEndings);
-    in.files.push_back({path, source, *f, fs::file_size(path)});
+    if (!f) fail("{}: the file extension does not identify its format ({}); name the format (--form)", path_word, kEndings);
+    in.files.push_back(
+        {.path = path, .source = source, .form = *f, .bytes = fs::file_size(path), .named = path_word});
     return;
   }
   const size_t before = in.files.size();
@@ -145,6 +146,10 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
   add_by_products(path, own, by_products);
   for (auto at = fs::recursive_directory_iterator(path); at != fs::recursive_directory_iterator(); ++at) {
     const fs::directory_entry& e = *at;
+    if (e.is_symlink() && !e.is_regular_file()) {
+      in.links.push_back(e.path().string());
+      continue;
+    }
     if (e.is_directory() && by_products.contains(e.path())) {
       in.by_products.push_back(e.path().string());
       at.disable_recursion_pending();
@@ -158,7 +163,12 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
     }
     const std::optional<InputForm> f = form ? form : form_by_name(e.path());
     if (f)
-      in.files.push_back({e.path(), source, *f, e.file_size()});
+      in.files.push_back({.path = e.path(),
+                          .source = source,
+                          .form = *f,
+                          .bytes = e.file_size(),
+                          .named = e.path().string(),
+                          .linked = e.is_symlink()});
     else
       in.skipped.push_back(e.path().string());
   }
@@ -246,10 +256,28 @@ void refuse_pipes(const Inputs& in) {
            f.path.string());
 }
 
+namespace {
+
+// Links to files that are among the inputs by themselves go, and all but the first of several links to one file.
+void leave_out_links(Inputs& in) {
+  std::set<fs::path> seen;
+  for (const InputFile& f : in.files)
+    if (!f.pipe && !f.linked) seen.insert(fs::weakly_canonical(f.path));
+  std::erase_if(in.files, [&](const InputFile& f) {
+    if (!f.linked || seen.insert(fs::weakly_canonical(f.path)).second) return false;
+    in.links.push_back(f.path.string());
+    return true;
+  });
+  std::sort(in.links.begin(), in.links.end());
+}
+
+}  // namespace
+
 void check_inputs(Inputs& in) {
   std::sort(in.files.begin(), in.files.end(), [](const InputFile& a, const InputFile& b) {
     return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();
   });
+  leave_out_links(in);
   std::sort(in.skipped.begin(), in.skipped.end());
   std::sort(in.by_products.begin(), in.by_products.end());
   std::set<fs::path> seen;

@@ -26,6 +26,8 @@ struct InputFile {
   InputForm form = InputForm::jsonl;
   uint64_t bytes = 0;                        // as it lies on disk
   std::shared_ptr<OpenPipe> pipe = nullptr;  // of what can be read once; null: a file
+  std::string named = {};                    // the path as the user's words give it
+  bool linked = false;                       // a symbolic link within a named folder
 };
 
 struct Inputs {
@@ -34,6 +36,8 @@ struct Inputs {
   std::vector<std::string> skipped;           // files in named folders whose ending says nothing
   std::vector<std::string> by_products = {};  // what earlier runs wrote beside their rows, in named folders
   std::vector<std::string> notes;             // what else is left out: columns of Parquet files
+  // Symbolic links in named folders, to folders, to nothing, or to files that are among the inputs themselves.
+  std::vector<std::string> links = {};
   // Numbers of the rows behind each source's last, when files hold several sources in order; empty: a file holds one.
   std::vector<uint64_t> source_ends = {};
   uint32_t source_of(const InputFile& file, uint64_t number) const;
@@ -49,6 +53,7 @@ std::string form_name(InputForm form);
 InputForm form_named(const std::string& name);  // throws Error
 // `form`: "auto" (by the file's ending, those of compression apart; standard input, "-", and pipes by what they begin with) or
 // one of form_names().
+// A symbolic link in a folder is read when it leads to a file that is not read otherwise.
 // A folder in which a corpus run wrote gives the rows that its manifest lists, and not its by-products (rejects,
 // reasons, the manifest, later stages); one with an unfinished run is an Error, unless it is `own`, the output folder
 // of the run that asks. A file named by itself is read.

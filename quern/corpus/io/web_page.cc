@@ -6,6 +6,7 @@
 #include "quern/corpus/io/http_body.h"
 #include "quern/text/html/encoding.h"
 #include "quern/text/html/main_text.h"
+#include "quern/text/html/page_license.h"
 
 namespace quern::corpus {
 namespace {
@@ -28,6 +29,7 @@ void extract(std::string_view body, std::string_view charset, WebPage& page) {
   const text::DecodedPage decoded = text::decode_page(body, charset, buffer);
   text::MainText main = text::main_text(decoded.text);
   page.text = std::move(main.text), page.title = std::move(main.title);
+  page.license = text::page_license(decoded.text);
   page.replaced = decoded.replaced > 0;
   if (page.text.empty()) page.outcome = WebPage::Outcome::empty;
 }

@@ -9,6 +9,7 @@ struct WebPage {
   enum class Outcome { text, empty, other_type, damaged, too_long };
   Outcome outcome = Outcome::text;
   std::string text, title;
+  std::string license;     // the address that its markup states (text/html/page_license.h)
   std::string type;        // "text/html"; of other types, what it is: "image/png", "HTTP 404"
   std::string why;         // it is damaged
   bool truncated = false;  // the body ends early

@@ -134,6 +134,19 @@ std::vector<SaidVersion> versions_near(std::string_view words, NamePlace at, con
   return ids;
 }
 
+bool denied(std::string_view words, size_t begin) {
+  constexpr int kFar = 10;  // words
+  size_t i = begin;
+  for (int n = 0; n < kFar && i > 0; ++n) {
+    const std::string_view w = word_before(words, i);
+    if (w == "not" || w == "never") return true;
+    if (!listed(" under the a an any of terms licensed released distributed available covered published gnu be by ",
+                w))
+      return false;
+  }
+  return false;
+}
+
 std::string creative_commons(std::string_view words, NamePlace at) {
   bool by = words.substr(at.begin, at.end - at.begin).ends_with(" by"), nc = false, sa = false, nd = false;
   std::string version;

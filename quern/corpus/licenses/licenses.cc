@@ -7,6 +7,7 @@
 #include <set>
 
 #include "quern/base/error.h"
+#include "quern/base/json.h"
 #include "quern/base/nearest.h"
 #include "quern/corpus/bytes/ascii.h"
 #include "quern/corpus/licenses/license_phrases.h"
@@ -111,6 +112,7 @@ class LicenseReader {
       stops_[i - 1] = phrase(i).id == phrase(i - 1).id ? stops_[i] : s_.hits[i].begin;
     for (size_t i = 0; i < s_.hits.size(); ++i) {
       const LicensePhrase& p = phrase(i);
+      if (denied(s_.words, s_.hits[i].begin)) continue;
       if (p.kind == PhraseKind::license) add(p.id);
       if (p.kind == PhraseKind::family || p.kind == PhraseKind::pointer || p.kind == PhraseKind::versioned) family(i);
       if (p.kind == PhraseKind::creative && !title_follows(i)) add(creative_commons(s_.words, place(i)));
@@ -222,10 +224,26 @@ bool maybe_license_word(const char* s) {
     any |= three('p', 'u', 'b') & (d == 'l');
     any |= three('c', 'r', 'e') & (d == 'a');
     any |= three('s', 'a', 'm') & (d == 'e');
+    any |= (three('m', 'p', 'l') | three('e', 'p', 'l')) & ((d == ' ') | (d == '-') | (d == 'v'));
+    any |= three('c', 'd', 'd') | three('w', 't', 'f') | three('b', 's', 'd');
     any |= three('g', 'f', 'd') | three('g', 'p', 'l') | three('c', 'c', '0') | three('c', 'c', '-') |
            three('c', 'c', ' ');
   }
   return any != 0;
+}
+
+// A short name that is a word by itself, with a version behind those that need one. Of 0BSD, the place of its B.
+bool short_name_at(std::string_view s, size_t at) {
+  const auto is = [&](std::string_view word) { return same_ascii_word(s.substr(at, word.size()), word); };
+  const auto after = [&](size_t n) { return at + n < s.size() ? s[at + n] : ' '; };
+  if (is("bsd")) return at > 0 && s[at - 1] == '0' && (at == 1 || !ascii_alnum(s[at - 2])) && !ascii_alnum(after(3));
+  if (at > 0 && ascii_alnum(s[at - 1])) return false;
+  if (is("wtfpl")) return !ascii_alnum(after(5));
+  const size_t name = is("cddl") ? 4 : is("mpl") || is("epl") ? 3 : 0;
+  if (name == 0) return false;
+  size_t behind = name;
+  while (behind < name + 3 && (after(behind) == ' ' || after(behind) == '-' || (after(behind) | 32) == 'v')) ++behind;
+  return behind > name && ascii_digit(after(behind));
 }
 
 bool license_word_at(std::string_view s, size_t at) {
@@ -244,7 +262,8 @@ bool license_word_at(std::string_view s, size_t at) {
                                                                                     {"cc0", ""},
                                                                                     {"cc-b", ""},
                                                                                     {"cc b", ""}};
-  return std::ranges::any_of(kLicenseWords, [&](const auto& w) { return two_words_at(s, at, w.first, w.second); });
+  return std::ranges::any_of(kLicenseWords, [&](const auto& w) { return two_words_at(s, at, w.first, w.second); }) ||
+         short_name_at(s, at);
 }
 
 }  // namespace
@@ -268,6 +287,40 @@ const std::vector<std::string>& find_licenses(std::string_view text, LicenseScra
   find_phrases(scratch);
   find_spdx_expressions(text, scratch.ids);
   LicenseReader(scratch).run();
+  return scratch.ids;
+}
+
+namespace {
+
+// The names in a JSON list, or the value itself.
+std::vector<std::string> stated_names(std::string_view stated) {
+  if (!stated.starts_with('[')) return {std::string(stated)};
+  try {
+    std::vector<std::string> names;
+    const Json list = Json::parse(stated, "a list of licenses");
+    for (const Json& name : list.as_array())
+      if (name.is_string()) names.push_back(name.as_string());
+    return names;
+  } catch (const Error&) {  // "[MIT]" as a text
+    return {std::string(stated)};
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& find_licenses(std::string_view text, std::string_view stated,
+                                              LicenseScratch& scratch) {
+  find_licenses(text, scratch);
+  if (stated.empty()) return scratch.ids;
+  std::set<std::string> all(scratch.ids.begin(), scratch.ids.end());
+  for (const std::string& name : stated_names(stated)) {
+    find_licenses("License: " + name + "\n", scratch);
+    all.insert(scratch.ids.begin(), scratch.ids.end());
+  }
+  scratch.ids.clear();
+  for (const std::string& id : all)  // a family goes where a version of it is there
+    if (std::ranges::none_of(all, [&](const std::string& other) { return other != id && in_family(other, id); }))
+      scratch.ids.push_back(id);
   return scratch.ids;
 }
 

@@ -27,6 +27,10 @@ struct LicenseScratch {
 // Sorted, each once; valid until the next call.
 const std::vector<std::string>& find_licenses(std::string_view text, LicenseScratch& scratch);
 
+// Those of the text, and those that a row states beside it: a name, an address, or a JSON list of names.
+const std::vector<std::string>& find_licenses(std::string_view text, std::string_view stated,
+                                              LicenseScratch& scratch);
+
 // Whether a text holds one of the words without which it names no license.
 bool has_license_word(std::string_view text);
 

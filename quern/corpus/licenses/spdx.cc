@@ -91,10 +91,16 @@ SpdxExpression read_expression(std::string_view s, size_t i) {
   }
 }
 
-// Behind "SPDX-License-Identifier:". A name that is not known stays as it is written, if it is one.
+// Behind "SPDX-License-Identifier:". A name that is not known stays as it is written where the expression is all that
+// the line has, but for signs that end a comment or a quotation.
 void add_tag(std::string_view text, size_t at, std::vector<std::string>& ids) {
-  for (std::string& id : read_expression(text, at).ids)
-    if (id.size() > 2 && ascii_alnum(id[0]) && id.find('+') == id.npos) ids.push_back(std::move(id));
+  const SpdxExpression e = read_expression(text, at);
+  bool alone = true;
+  for (size_t i = e.end; i < text.size() && text[i] != '\n'; ++i)
+    alone = alone && !ascii_alnum(text[i]) && text[i] != ':';
+  for (const std::string& id : e.ids)
+    if (!spdx_identifier(id).empty() || (alone && id.size() > 2 && ascii_alnum(id[0]) && id.find('+') == id.npos))
+      ids.push_back(id);
 }
 
 // Behind the word license: `: MIT`, `= "MIT OR Apache-2.0"`, `": "MIT"`, with the value's end behind it.

@@ -15,6 +15,14 @@ constexpr std::string_view kIbanLengths =
     "YE30 ";
 
 bool upper(char c) { return c >= 'A' && c <= 'Z'; }
+char to_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
+
+// Whether "IBAN" stands before, so that small letters are no other word.
+bool follows_iban_word(std::string_view s, size_t begin) {
+  size_t end = begin;
+  while (end > 0 && begin - end < 4 && (s[end - 1] == ' ' || s[end - 1] == ':' || s[end - 1] == '=')) --end;
+  return end >= 4 && same_ascii_word(s.substr(end - 4, 4), "iban") && (end == 4 || !ascii_alnum(s[end - 5]));
+}
 
 // 0: no country of the registry.
 size_t iban_length(std::string_view country) {
@@ -77,17 +85,23 @@ TextRange ssn_at(std::string_view s, const DigitGroups& g) {
 }
 
 TextRange iban_at(std::string_view s, size_t digits) {
-  if (digits < 2 || digits + 2 > s.size() || !upper(s[digits - 1]) || !upper(s[digits - 2])) return {};
+  if (digits < 2 || digits + 2 > s.size() || !ascii_letter(s[digits - 1]) || !ascii_letter(s[digits - 2])) return {};
   const size_t begin = digits - 2;
-  const size_t length = iban_length(s.substr(begin, 2));
-  if (length == 0 || (begin > 0 && (ascii_alnum(s[begin - 1]) || s[begin - 1] == '_'))) return {};
+  const char country[] = {to_upper(s[begin]), to_upper(s[begin + 1])};
+  const size_t length = iban_length({country, 2});
+  if (length == 0) return {};
+  const bool small = !upper(s[begin]) || !upper(s[begin + 1]);
+  if (small && !follows_iban_word(s, begin)) return {};
+  if (begin > 0 && (ascii_alnum(s[begin - 1]) || s[begin - 1] == '_')) return {};
   std::string all;
   size_t i = begin;
-  const bool in_fours = begin + 4 < s.size() && s[begin + 4] == ' ';
+  const char between = begin + 4 < s.size() ? s[begin + 4] : '\0';
+  const bool in_fours = between == ' ' || between == '-';
   for (; i < s.size() && all.size() < length; ++i) {
-    if (in_fours && s[i] == ' ' && all.size() % 4 == 0 && s[i - 1] != ' ') continue;
-    if (!upper(s[i]) && !ascii_digit(s[i])) return {};
-    all += s[i];
+    if (in_fours && s[i] == between && all.size() % 4 == 0 && s[i - 1] != between) continue;
+    const char c = small ? to_upper(s[i]) : s[i];
+    if (!upper(c) && !ascii_digit(c)) return {};
+    all += c;
   }
   if (all.size() < length || !ascii_digit(all[2]) || !ascii_digit(all[3])) return {};
   if (i < s.size() && (ascii_alnum(s[i]) || s[i] == '_')) return {};

@@ -49,6 +49,13 @@ bool public_ipv6(uint32_t first, uint32_t second) {
   return !(first == 0x3fff && second < 0x1000);                    // documentation too
 }
 
+// "git@host.org:project", which every reader of a page is to type, and "icon@2x.png".
+bool of_no_person(std::string_view s, size_t begin, size_t at, size_t end) {
+  const std::string_view host = s.substr(at + 1, end - at - 1);
+  if (s.substr(begin, at - begin) == "git" && end + 1 < s.size() && s[end] == ':' && s[end + 1] > ' ') return true;
+  return host.size() > 2 && ascii_digit(host[0]) && host[1] == 'x' && host[2] == '.';
+}
+
 }  // namespace
 
 TextRange email_at(std::string_view s, size_t at, size_t from) {
@@ -66,7 +73,8 @@ TextRange email_at(std::string_view s, size_t at, size_t from) {
     if (i + 1 >= s.size() || s[i] != '.') break;
     ++i;
   }
-  return end == 0 ? TextRange{} : TextRange{begin, end};
+  if (end == 0 || of_no_person(s, begin, at, end)) return {};
+  return {begin, end};
 }
 
 TextRange public_ipv4_at(std::string_view s, size_t at) {

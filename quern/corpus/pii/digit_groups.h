@@ -19,6 +19,8 @@ struct DigitGroups {
   };
   std::array<Group, kMaxGroups> group;
   size_t count = 0;
+  size_t with_spaced =
+      0;  // count, and the groups behind a hyphen or a slash with spaces around it, as in "030 / 123"
 
   size_t digits(size_t groups) const {
     size_t n = 0;
@@ -45,13 +47,20 @@ inline DigitGroups digit_groups_at(std::string_view s, size_t at) {
   DigitGroups g;
   size_t i = at, digits = 0;
   char before = 0;
-  while (g.count < DigitGroups::kMaxGroups) {
+  bool spaced = false;
+  while (g.with_spaced < DigitGroups::kMaxGroups) {
     const size_t begin = i;
     while (i < s.size() && ascii_digit(s[i])) ++i;
     if (i == begin || (digits += i - begin) > DigitGroups::kMaxDigits) break;
-    g.group[g.count++] = {begin, i, before};
+    g.group[g.with_spaced++] = {begin, i, before};
+    if (!spaced) g.count = g.with_spaced;
     // Up to three bytes: " ", "-", ") ", " (", ")-", a no-break space, a hyphen of two kinds, an en dash.
     before = 0;
+    if (const std::string_view sign = s.substr(i, 3); sign == " / " || sign == " - ") {
+      before = sign[1], spaced = true, i += 3;
+      if (i < s.size() && ascii_digit(s[i])) continue;
+      break;
+    }
     for (int k = 0; k < 3 && i < s.size() && !ascii_digit(s[i]); ++k) {
       char c = s[i];
       size_t length = 1;

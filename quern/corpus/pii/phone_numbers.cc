@@ -28,6 +28,15 @@ class PhoneReader {
     for (size_t k = 0; k < g.count; ++k) digits_.append(s.substr(g.group[k].begin, g.group[k].size()));
   }
 
+  // With the groups that stand behind spaced signs: only a number that is called one has those.
+  TextRange read_spaced() const {
+    const char before = at(first_, -1);
+    const size_t begin = before == '+' || before == '(' ? first_ - 1 : first_;
+    if (number_came_before(s_, begin) || !follows_phone_word(begin)) return {};
+    if (before == '+') return international(begin);
+    return by_name(begin);
+  }
+
   TextRange read() const {
     const char before = at(first_, -1);
     if (before == '+' || ((before == '(' || before == ' ') && at(first_, -2) == '+'))
@@ -100,6 +109,11 @@ class PhoneReader {
 
   TextRange north_american(size_t begin, bool named) const {
     const size_t k = digits_[0] == '1' && g_.group[0].size() == 1 ? 1 : 0;
+    if (g_.count >= k + 2 && g_.group[k].size() == 3 && g_.group[k + 1].size() == 7) {  // (212) 5550142
+      const bool open = (k == 0 ? at(first_, -1) : separator(1)) == '(' && separator(k + 1) == ')';
+      return open && ends(k + 2) && is_north_american(std::string_view(digits_).substr(k)) ? range(begin, k + 2)
+                                                                                           : TextRange{};
+    }
     if (g_.count < k + 3 || g_.group[k].size() != 3 || g_.group[k + 1].size() != 3 || g_.group[k + 2].size() != 4)
       return {};
     const char open = k == 0 ? at(first_, -1) : separator(1), a = separator(k + 1), b = separator(k + 2);
@@ -117,8 +131,10 @@ class PhoneReader {
     if (in_parentheses || (g_.count > 1 && separator(1) == '/')) return by_area_code(begin);
     if (begin < first_ || digits_before(begin)) return {};
     if (g_.sizes({2, 2, 2, 2, 2}) && g_.count == 5) return in_pairs() ? range(first_, 5) : TextRange{};
-    static constexpr std::initializer_list<size_t> kForms[] = {{3, 4, 4}, {4, 3, 4}, {5, 6},    {5, 3, 3},
-                                                               {2, 4, 4}, {3, 3, 4}, {4, 2, 4}, {5, 5}};
+    static constexpr std::initializer_list<size_t> kForms[] = {
+        {3, 4, 4}, {4, 3, 4}, {5, 6}, {5, 3, 3}, {2, 4, 4}, {3, 3, 4}, {4, 2, 4}, {5, 5}, {3, 3, 2, 2}, {4, 3, 2, 2}};
+    if (digits_[1] == '4' && g_.sizes({4, 3, 3}) && g_.one_separator(3, " -") && ends(3))  // mobiles of Australia
+      return range(first_, 3);
     for (const auto& form : kForms)
       if (g_.sizes(form) && g_.one_separator(form.size(), " -") && ends(form.size()))
         return range(first_, form.size());
@@ -204,6 +220,13 @@ class PhoneReader {
 
 }  // namespace
 
-TextRange phone_at(std::string_view s, const DigitGroups& g) { return PhoneReader(s, g).read(); }
+TextRange phone_at(std::string_view s, const DigitGroups& g) {
+  if (g.with_spaced > g.count) {
+    DigitGroups all = g;
+    all.count = g.with_spaced;
+    if (const TextRange r = PhoneReader(s, all).read_spaced(); !r.empty()) return r;
+  }
+  return PhoneReader(s, g).read();
+}
 
 }  // namespace quern::corpus

@@ -67,7 +67,7 @@ class PiiScan {
 
   bool number(size_t i) {
     const DigitGroups g = digit_groups_at(s_, i);
-    if (g.count == 0 || g.digits(g.count) < 7) return false;
+    if (g.count == 0 || g.digits(g.with_spaced) < 7) return false;
     return (kinds_.has(PiiKind::card) && take(card_at(s_, g), PiiKind::card)) ||
            (kinds_.has(PiiKind::ssn) && take(ssn_at(s_, g), PiiKind::ssn)) ||
            (kinds_.has(PiiKind::phone) && take(phone_at(s_, g), PiiKind::phone));

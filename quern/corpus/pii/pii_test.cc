@@ -65,6 +65,15 @@ TEST(Pii, TelephoneNumbersAsTheyAreWritten) {
       "Phone: <PHONE>, fax <PHONE>, Registrant Phone: <PHONE>, Fax: <PHONE>");
 }
 
+TEST(Pii, TelephoneNumbersWithSpacesAroundTheirSigns) {
+  EXPECT_EQ(masked("Tel. 030 / 901820, Telefon: 089 - 636 48018; Fax: +49 30 / 90 18 20"),
+            "Tel. <PHONE>, Telefon: <PHONE>; Fax: <PHONE>");
+  EXPECT_EQ(masked("Call 0412 345 678 or (212) 5550142 or 044 123 45 67"), "Call <PHONE> or <PHONE> or <PHONE>");
+  for (const char* text : {"030 / 901820 of them", "in 1914 - 1918 and 1939 - 1945", "pages 120 - 1400, 12 / 2004",
+                           "0312 345 678 units", "f(212) 55501420", "3 / 4 - 1 / 2 = 1 / 4"})
+    EXPECT_EQ(masked(text), text);
+}
+
 TEST(Pii, NumbersThatAreNoTelephones) {
   for (const char* text :
        {"2003-05-12 12/05/2003 12.05.2003 2020-10-10 10:20:30 20201010102030",
@@ -95,6 +104,14 @@ TEST(Pii, AddressesAndAccounts) {
     EXPECT_EQ(masked(text), text);
   EXPECT_EQ(masked("078-05-1120, 4111-1111-1111-1111 (3782 822463 10005)"), "<SSN>, <CARD> (<CARD>)");
   EXPECT_EQ(masked("FR14 2004 1010 0505 0001 3M02 606 DE89370400440532013000"), "<IBAN> <IBAN>");
+  EXPECT_EQ(masked("DE89-3704-0044-0532-0130-00, IBAN: de89 3704 0044 0532 0130 00"), "<IBAN>, IBAN: <IBAN>");
+  EXPECT_EQ(masked("DE89-3704 0044-0532-0130-00"), "DE89-3704 0044-0532-0130-00");
+}
+
+TEST(Pii, AddressesOfNoPerson) {
+  for (const char* text : {"git clone git@github.com:mill/stone.git", "icons/stone@2x.png and stone@3x.jpg"})
+    EXPECT_EQ(masked(text), text);
+  EXPECT_EQ(masked("git@mill.org, mail git@mill.org: it"), "<EMAIL>, mail <EMAIL>: it");
 }
 
 TEST(Pii, ValuesDoNotOverlap) {

@@ -103,7 +103,8 @@ TEST_F(DirtyInput, ByteOrderMarksAreNoText) {
   write_file(root_ / "d.wet", mark + record);
   EXPECT_EQ(read("a.jsonl"),
             "{\"text\":\"one\"}\n{\"text\":\"" + mark + "two\"}\n");  // within a text it is a character
-  EXPECT_EQ(read("b.txt"), "{\"id\":0,\"text\":\"a note\"}\n");
+  EXPECT_EQ(read("b.txt"),
+            fmt::format("{{\"id\":0,\"file\":\"{}\",\"text\":\"a note\"}}\n", (root_ / "b.txt").string()));
   EXPECT_EQ(read("c.txt"), "");
   EXPECT_EQ(problems(RecordProblem::blank), 1u);
   EXPECT_EQ(read("d.wet"), "{\"id\":0,\"text\":\"page\"}\n");

@@ -297,6 +297,28 @@ TEST(Ingest, FoldersSourcesAndText) {
             std::string::npos);
 }
 
+TEST(Ingest, LinksInAFolderAreReadOnce) {
+  Folder f;
+  fs::create_directories(f / "docs");
+  fs::create_directories(f / "store/deep");
+  write_file(f / "docs/b.txt", "here");
+  write_file(f / "store/c.txt", "there");
+  fs::create_symlink("b.txt", f / "docs/a.txt");           // to a file that is read anyway
+  fs::create_symlink("../store/c.txt", f / "docs/c.txt");  // to another one, twice
+  fs::create_symlink("../store/c.txt", f / "docs/d.txt");
+  fs::create_symlink("../store", f / "docs/e");         // to a folder
+  fs::create_symlink("nothing.txt", f / "docs/f.txt");  // to nothing
+  const Inputs in = find_inputs(std::vector<std::string>{f / "docs"});
+  std::vector<std::string> names, links;
+  for (const InputFile& file : in.files) names.push_back(file.path.filename().string());
+  for (const std::string& link : in.links) links.push_back(fs::path(link).filename().string());
+  EXPECT_EQ(names, (std::vector<std::string>{"b.txt", "c.txt"}));
+  EXPECT_EQ(links, (std::vector<std::string>{"a.txt", "d.txt", "e", "f.txt"}));
+  EXPECT_EQ(read_all({f / "docs"}).texts, (std::vector<std::string>{"here", "there"}));
+  // A link that the user names is what it leads to.
+  EXPECT_EQ(read_all({f / "docs/a.txt"}).texts, (std::vector<std::string>{"here"}));
+}
+
 TEST(Ingest, WetRecords) {
   Folder f;
   auto record = [](const std::string& type, const std::string& body) {

@@ -87,7 +87,8 @@ TEST_F(WebInput, HtmlFilesAreTheirMainText) {
   const std::vector<Json> rows = read("a.html");
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].dump(),
-            fmt::format("{{\"id\":0,\"mime\":\"text/html\",\"title\":\"Мель\",\"text\":\"{}\"}}", kText));
+            fmt::format("{{\"id\":0,\"file\":\"{}\",\"mime\":\"text/html\",\"title\":\"Мель\",\"text\":\"{}\"}}",
+                        (root_ / "a.html").string(), kText));
   write_file(root_ / "b.htm", "<script>1</script>");
   EXPECT_EQ(read("b.htm").size(), 0u);
   EXPECT_EQ(problems(RecordProblem::empty_page), 1u);

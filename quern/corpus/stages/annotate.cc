@@ -86,7 +86,7 @@ class AnnotateColumns : public RowColumns {
       for (size_t i = 0; i < 2; ++i) put(graders[i]->scale().field.c_str(), fmt::format("{:.2f}", grades[i]));
     }
     if (s.pii) put("pii", pii_json(d.text));
-    if (s.license) put("licenses", licenses_json(d.text));
+    if (s.license) put("licenses", licenses_json(d));
     if (m_->grader)
       put(m_->grader->scale().field.c_str(), fmt::format("{:.4g}", m_->grader->grade(d.text, grading_)));
     if (!m_->rules.empty()) put("failing", failing_json(result, m_->rules));
@@ -116,9 +116,9 @@ class AnnotateColumns : public RowColumns {
     return all + "}";
   }
 
-  std::string licenses_json(std::string_view text) {
+  std::string licenses_json(const DocumentView& d) {
     std::string all = "[";
-    for (const std::string& id : find_licenses(text, licenses_))
+    for (const std::string& id : find_licenses(d.text, d.license, licenses_))
       all += fmt::format("{}\"{}\"", all.size() > 1 ? "," : "", id);
     return all + "]";
   }

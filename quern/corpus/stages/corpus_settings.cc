@@ -35,6 +35,7 @@ FieldMap SourceSettings::fields() const {
           .score = score_field,
           .source = {},
           .url = url_field,
+          .license = license_field,
           .label = label_field,
           .label_equals = label_equals,
           .label_at_least = label_at_least};

@@ -16,7 +16,7 @@ const char* filter_help();  // with the names of all filters
 
 struct SourceSettings {
   std::string name, form = "auto", text_field = "text", filter = "none", language, score_field, url_field,
-                    label_field, label_equals;
+                    label_field, label_equals, license_field = "license";
   std::vector<std::string> paths;
   double label_at_least = 0;
   std::optional<double> share;
@@ -36,6 +36,9 @@ struct SourceSettings {
     v("score_field", score_field, "field with a number: of two duplicates, keep the one with the higher number",
       {.value = "NAME"});
     v("url_field", url_field, "field of a JSON line or column of a table that holds the URL of the document",
+      {.value = "NAME"});
+    v("license_field", license_field,
+      "field of a JSON line or column of a table with the document's license: a name, an address, or a list of names",
       {.value = "NAME"});
     v("label_field", label_field, "field with a label that decides whether a document may be in the corpus",
       {.flag = ""});

@@ -60,7 +60,7 @@ void sift(const DocumentView& d, const FilterRun& run, const Inputs& in, const s
   FilterReport& r = out.counts;
   if (r.rule_any.empty()) r.rule_first.resize(rules.size()), r.rule_any.resize(rules.size());
   FilterResult j{.failing = 0, .text = d.text};
-  if (sieve.filter) j = sieve.filter->apply_page(d.text, d.url);
+  if (sieve.filter) j = sieve.filter->apply_page(d.text, {.url = d.url, .license = d.license});
   for (uint64_t bits = j.failing; bits; bits &= bits - 1) ++r.rule_any[static_cast<size_t>(__builtin_ctzll(bits))];
   if (j.keep() || run.keep_all) return keep(d, j, run, in, sieve, out);
   ++r.rejected, ++r.rule_first[static_cast<size_t>(j.first())];

@@ -73,6 +73,7 @@ Inputs CorpusRecipe::inputs(const std::filesystem::path& own) const {
     }
     all.sources.push_back(s.name);
     all.skipped.insert(all.skipped.end(), one.skipped.begin(), one.skipped.end());
+    all.links.insert(all.links.end(), one.links.begin(), one.links.end());
     all.by_products.insert(all.by_products.end(), one.by_products.begin(), one.by_products.end());
   }
   check_inputs(all);

@@ -42,6 +42,7 @@ FilterRun sieve_run(const CorpusRecipe& recipe, const RowStage& stage, const Inp
 ScanOptions row_scan(const CorpusRecipe& recipe) {
   ScanOptions o;
   o.fields[0].text = source_of(recipe).text_field, o.fields[0].url = source_of(recipe).url_field;
+  o.fields[0].license = source_of(recipe).license_field;
   o.read = recipe.read.policy();
   return o;
 }

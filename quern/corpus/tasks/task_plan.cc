@@ -143,7 +143,7 @@ std::vector<uint64_t> divide_files(const Inputs& in, uint64_t block_bytes, uint6
 std::vector<PlannedFile> planned_files(const Inputs& in) {
   std::vector<PlannedFile> files;
   for (const InputFile& f : in.files)
-    files.push_back({fs::absolute(f.path).string(), form_name(f.form), f.source, f.bytes, modified(f.path)});
+    files.push_back({fs::absolute(f.path).string(), form_name(f.form), f.source, f.bytes, modified(f.path), f.named});
   return files;
 }
 
@@ -186,8 +186,11 @@ Inputs TaskPlan::inputs() const {
   Inputs in;
   in.sources = sources, in.source_ends = source_ends;
   for (const PlannedFile& f : files)
-    in.files.push_back(
-        {.path = f.path, .source = static_cast<uint32_t>(f.source), .form = form_named(f.form), .bytes = f.bytes});
+    in.files.push_back({.path = f.path,
+                        .source = static_cast<uint32_t>(f.source),
+                        .form = form_named(f.form),
+                        .bytes = f.bytes,
+                        .named = f.named});
   return in;
 }
 

@@ -54,9 +54,11 @@ struct PlannedFile {
   std::string path, form;
   uint64_t source = 0, bytes = 0;
   int64_t modified = 0;
+  std::string named;  // as the user's words have it
   template <class V>
   void visit(V& v) {
-    v("path", path), v("form", form), v("source", source), v("bytes", bytes), v("modified", modified);
+    v("path", path), v("named", named), v("form", form), v("source", source), v("bytes", bytes),
+        v("modified", modified);
   }
 };
 struct PlannedStage {
