@@ -37,7 +37,7 @@ void DisentangledBias::multiply(const Inputs& in, int64_t part, const Tensor& po
     const View<const float, 2> x(in.qkv.data<float>() + part * width + h * d, {tokens_, d}, {3 * width, 1});
     const View<const float, 2> p(positions.data<float>() + first_row_ * width + h * d, {rows_, d}, {width, 1});
     kernels::gemm<float>(x, p, {out.data<float>() + h * tokens_ * rows_, {tokens_, rows_}, {rows_, 1}},
-                         {.trans_b = true, .bf16 = in.bf16});
+                         {.trans_b = true, .bf16 = in.bf16, .one_order = true});
   }
 }
 

@@ -144,7 +144,7 @@ GemmPath gemm_path(int64_t m, GemmOptions o) {
   // oneDNN 2.6.3 on Zen 4, x·Wᵀ with K = N = 2048, share of the f32 peak: 9 % at 16 rows, 45 % at 128, 89 % at 2048.
   constexpr int64_t kManyRows = 256;
   bool copies_b = o.trans_b && m < kManyRows;
-  return onednn_serves() && !copies_b ? GemmPath::onednn : GemmPath::panels;
+  return onednn_serves() && !copies_b && !o.one_order ? GemmPath::onednn : GemmPath::panels;
 }
 
 std::string gemm_library_version() {

@@ -16,7 +16,8 @@ struct GemmOptions {
   bool trans_a = false;  // A is given as [K, M]
   bool trans_b = false;  // B is given as [N, K]
   double beta = 0;
-  bool bf16 = false;  // float: operands are rounded to bf16, sums stay f32
+  bool bf16 = false;       // float: operands are rounded to bf16, sums stay f32
+  bool one_order = false;  // float: elements have the same bits for any number of threads, which oneDNN's have not
 };
 
 template <class T>

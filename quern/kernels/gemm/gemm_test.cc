@@ -199,6 +199,27 @@ TEST(PackedLinear, ARowIsSummedTheSameWayWhateverStandsBesideIt) {
   set_thread_count(threads);
 }
 
+// A product of one order has the same bits for any number of threads.
+TEST(Gemm, OneOrderForAnyNumberOfThreads) {
+  const int threads = thread_count();
+  each_products([&] {
+    for (const int64_t k : {8, 64, 1075}) {
+      constexpr int64_t kM = 601, kN = 515;
+      const auto as = noise<float>(kM * k, 8), bs = noise<float>(kN * k, 9);
+      const auto product = [&](int n) {
+        set_thread_count(n);
+        std::vector<float> c(static_cast<size_t>(kM * kN));
+        gemm<float>({as.data(), {kM, k}}, {bs.data(), {kN, k}}, {c.data(), {kM, kN}},
+                    {.trans_b = true, .one_order = true});
+        return c;
+      };
+      const std::vector<float> one = product(1);
+      for (const int n : {2, 3}) EXPECT_EQ(product(n), one) << k << ", " << n << " threads";
+    }
+  });
+  set_thread_count(threads);
+}
+
 // What is no number stays in its row and its column, also where a step of tiles hangs over the end of K.
 TEST(PackedLinear, InfinitiesStayInTheirRowAndColumn) {
   each_products([] {
