@@ -51,7 +51,7 @@ TEST_F(CliCorpusStreams, TheFormIsToldByTheFirstBytesOrAFlag) {
   write_file(dir_ + "/a.csv", "text,n\none,1\n");
   Ran r = run("quern corpus extract - --out - < a.csv");
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.err.find("are not those of JSON lines, WARC or HTML: name the format"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("are not those of JSON lines, WARC or HTML: name the format (--form)"), std::string::npos) << r.err;
   EXPECT_EQ(run("quern corpus extract - --form csv --out - < a.csv").out, "{\"text\":\"one\",\"n\":\"1\"}\n");
   r = run("printf '%%PDF-1.4' | quern corpus extract - --out -");
   EXPECT_NE(r.err.find("PDF is not read"), std::string::npos) << r.err;

@@ -2,10 +2,13 @@
 #include "apps/quern/corpus/cmd_corpus.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/menu.h"
+#include "quern/base/error.h"
 #include "quern/comm/mpi.h"
 
 namespace quern::cli {
@@ -35,6 +38,16 @@ constexpr MenuItem kItems[] = {
     {"stage", "NAME INPUT…", "run a corpus stage that was added to this build", corpus_stage},
 };
 
+// The library names no flags: what its messages end with, and the flag that does it.
+constexpr std::pair<std::string_view, std::string_view> kFlagsFor[] = {{"name the format", "--form"},
+                                                                       {"to be overwritten", "--overwrite"}};
+
+std::string with_flag(std::string message) {
+  for (const auto& [end, flag] : kFlagsFor)
+    if (message.ends_with(end)) return fmt::format("{} ({})", message, flag);
+  return message;
+}
+
 }  // namespace
 
 int cmd_corpus(Words args) {
@@ -44,8 +57,15 @@ int cmd_corpus(Words args) {
       throw UsageError(
           fmt::format("quern corpus {}: runs in one process; only build, dedup and exact run under mpirun", args[0]));
   }
-  return choose("corpus", "clean a corpus: filter, deduplicate (MinHash), decontaminate, mix, tokenize", kItems,
-                args);
+  try {
+    return choose("corpus", "clean a corpus: filter, deduplicate (MinHash), decontaminate, mix, tokenize", kItems,
+                  args);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& e) {
+    if (std::string said = with_flag(e.what()); said != e.what()) throw Error(std::move(said));
+    throw;
+  }
 }
 
 }  // namespace quern::cli

@@ -66,7 +66,7 @@ InputForm form_by_content(const OpenPipe& pipe, const std::string& name) {
   if (first.starts_with('{') || first.empty()) return InputForm::jsonl;
   if (same_ascii_word(first.substr(0, 5), "<html") || same_ascii_word(first.substr(0, 14), "<!doctype html"))
     return InputForm::html;
-  fail("{}: its first bytes are not those of JSON lines, WARC or HTML: name the format (--form)", name);
+  fail("{}: its first bytes are not those of JSON lines, WARC or HTML: name the format", name);
 }
 
 void add_pipe(Inputs& in, const std::string& name, uint32_t source, std::optional<InputForm> form) {
@@ -136,7 +136,7 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
   if (!fs::is_directory(path)) {
     const std::optional<InputForm> f = form ? form : form_by_name(path);
     if (!f && lower_ending(path) == ".pdf") fail("{}: {}", path_word, kPdf);
-    if (!f) fail("{}: the file extension does not identify its format ({}); name the format (--form)", path_word, kEndings);
+    if (!f) fail("{}: the file extension does not identify its format ({}); name the format", path_word, kEndings);
     in.files.push_back(
         {.path = path, .source = source, .form = *f, .bytes = fs::file_size(path), .named = path_word});
     return;

@@ -215,13 +215,13 @@ void drop_incomplete(const fs::path& manifest, const std::vector<fs::path>& file
 void refuse_finished(const fs::path& out) {
   fs::create_directories(out);
   if (!is_finished(out / "manifest.json")) return;
-  fail("{} already contains a manifest.json: name another folder, or overwrite its earlier run (--overwrite)",
+  fail("{} already contains a manifest.json: name another folder, or ask for its earlier run to be overwritten",
        out.string());
 }
 
 void refuse_finished_files(const fs::path& manifest, const std::vector<std::string>& names) {
   if (is_finished(manifest))
-    fail("{} exists: name another PREFIX or FILE, or overwrite its earlier run (--overwrite)", manifest.string());
+    fail("{} exists: name another PREFIX or FILE, or ask for its earlier run to be overwritten", manifest.string());
   const auto listed = unfinished_files(unfinished_of(manifest)).value_or(std::vector<OwnedFile>());
   for (const std::string& name : names)
     if (const fs::path file = manifest.parent_path() / name; fs::exists(file) && !is_listed(listed, name))
