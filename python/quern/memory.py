@@ -29,12 +29,14 @@ class Turn(NamedTuple):
 
 
 class Answer(List[Turn]):
-    """The turns that answer a question, a list; `notes` say how it was read, `plan` is the query that was run."""
+    """The turns that answer a question, a list; `notes` say how it was read, `plan` is the query that was run. `unmatched`:
+    none of them has a word of the topic, they are of the time that the question names."""
 
     def __init__(self, turns: Iterable[Turn], said: Mapping[str, Any]):
         super().__init__(turns)
         self.notes: List[str] = list(said.get("notes", []))
         self.plan: Any = said.get("plan")
+        self.unmatched: bool = bool(said.get("unmatched", False))
 
 
 class Memory(Handle):

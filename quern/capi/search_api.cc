@@ -31,7 +31,7 @@ Json search(const recall::RecallStore& store, std::string_view question, int64_t
 
 Json ask(memory::Memory& m, std::string_view question, const char* asker, int64_t now) {
   memory::AskOptions o;
-  o.now = m.zone().to_local(checked_time(now));
+  o.now = m.zone().to_local(checked_time(now)), o.offset = m.zone().offset_at(now);
   if (asker) o.asker = asker;
   const memory::MemoryResult r = m.ask(question, o);
   Json j = r.json(m.info().id), turns = Json::array();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "quern/base/json.h"
@@ -121,6 +123,53 @@ TEST(CliMemory, UsersLateTurnsAndAppendedImports) {
   std::vector<int64_t> first;
   for (const Json& s : sessions.as_array()) first.push_back(s.at("first_response").as_int());
   EXPECT_EQ(first, (std::vector<int64_t>{2, 1, 3, 0}));
+}
+
+TEST(CliMemory, ZonesAreKeptAndEmptyTurnsAndStrangersAreNamed) {
+  ScratchFolder d;
+  const std::string db = " --db " + (d / "m.db");
+  const std::string add = "quern memory add --speaker Ada --time '2024-03-30 10:00' 'The kiln cracked.'" + db;
+  ASSERT_EQ(shell(add + " --zone +02:00 --gap 10").code, 0);
+  Ran r = shell(add + " --zone UTC");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("has the time zone +02:00"), std::string::npos) << r.err;
+  EXPECT_EQ(shell(add + " --gap 20").code, 1);
+  EXPECT_EQ(shell(add + " --zone +02:00 --gap 10").code, 0);
+  EXPECT_EQ(shell(add).code, 0);
+  write_file(d / "empty.jsonl", "{\"speaker\": \"Ada\", \"text\": \"  \", \"time\": \"2024-04-01\"}\n");
+  for (const char* verb : {"quern memory add < ", "quern memory import --append --conversation main "}) {
+    r = shell(verb + (d / "empty.jsonl") + db);
+    EXPECT_EQ(r.code, 1) << verb;
+    EXPECT_NE(r.err.find("empty"), std::string::npos) << r.err;
+  }
+  r = shell("quern memory ask 'What about the kiln?' --as Adda --now 2024-05-01" + db);
+  EXPECT_EQ(r.code, 0);
+  EXPECT_NE(r.err.find("--as Adda: no speaker"), std::string::npos) << r.err;
+  r = shell("quern memory ask 'What did we say about the boat in March?' -k 2 --now 2024-05-01" + db);
+  EXPECT_EQ(r.code, 1) << "nothing matches";
+  EXPECT_NE(r.err.find("none of which matches"), std::string::npos) << r.err;
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 2) << r.out;
+}
+
+TEST(CliMemory, ImportsMakeTheSameSessionsInAnyOrder) {
+  ScratchFolder d;
+  const std::string lines[] = {R"({"speaker": "Bo", "text": "one", "time": "2024-04-02 10:00"})",
+                               R"({"speaker": "Bo", "text": "two", "time": "2024-04-02 10:15"})",
+                               R"({"speaker": "Bo", "text": "three", "time": "2024-04-02 10:30"})",
+                               R"({"speaker": "Bo", "text": "four", "time": "2024-04-02 11:30"})"};
+  std::vector<size_t> order = {0, 1, 2, 3};
+  std::set<std::string> exports;
+  do {
+    std::string text;
+    for (const size_t i : order) text += lines[i] + "\n";
+    write_file(d / "turns.jsonl", text);
+    std::filesystem::remove(d / "m.db");
+    const Ran r = shell("quern memory import --json " + (d / "turns.jsonl") + " --db " + (d / "m.db"));
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(Json::parse(r.out).at("sessions").as_int(), 2) << text;
+    exports.insert(shell("quern memory export --db " + (d / "m.db")).out);
+  } while (order[0] == 0 && std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(exports.size(), 1u);
 }
 
 TEST(CliMemory, EveryRankingFindsTheTurnThatSaysIt) {

@@ -17,6 +17,7 @@
 #include "apps/quern/recall/memory_flags.h"
 #include "quern/base/error.h"
 #include "quern/base/json.h"
+#include "quern/base/nearest.h"
 #include "quern/memory/ask/eval.h"
 #include "quern/memory/ask/memory.h"
 #include "quern/memory/ask/speed.h"
@@ -50,8 +51,9 @@ TopicRank parse_rank(const std::string& name) {
 }
 
 // On the conversation's wall; the machine's clock when nothing is given.
-LocalSeconds parse_now(const std::string& text, const Zone& zone) {
-  return wall_time(text.empty() ? std::nullopt : std::optional(text), "--now", zone);
+void set_now(AskOptions& o, const std::string& text, const Zone& zone) {
+  const WallTime now = wall_time(text.empty() ? std::nullopt : std::optional(text), "--now", zone);
+  o.now = now.local, o.offset = now.offset;
 }
 
 std::vector<ContextTurn> parse_context(const Json& j, const std::string& where) {
@@ -64,9 +66,15 @@ std::vector<ContextTurn> parse_context(const Json& j, const std::string& where) 
   return out;
 }
 
+// Of a conversation that is there, what was not given stays as it is.
+int64_t given_gap(const NewConversation& fresh, const GivenSettings<NewConversation>& given) {
+  return given.has("gap") ? static_cast<int64_t>(fresh.gap * 60) : 0;
+}
+
 int add(Words args) {
   MemoryFlags in;
   NewConversation fresh;
+  GivenSettings<NewConversation> given;
   std::string speaker, text, time;
   bool durable = false, json = false;
   Args a("memory add", "store one turn, or one per line of standard input");
@@ -74,19 +82,20 @@ int add(Words args) {
       .settings(in, {{"db"}, {"conversation", "main for the first, else the only one"}, {"user"}})
       .flag("--speaker NAME", speaker, "speaker of the turn")
       .flag("--time TIME", time, "time of the turn, for example \"2023-05-08 13:56\", with or without +02:00 [now]")
-      .settings(fresh)
+      .settings(fresh, given)
       .flag("--durable", durable, "wait until the turn is on disk (fsync)")
       .json(json, "one JSON object per turn")
       .note("Without TEXT, reads JSON lines {\"speaker\", \"text\", \"time\"} from stdin and acknowledges each one.");
   if (!a.parse(args)) return 0;
   need(in.db, "add", "--db");
+  given.overlay(fresh);
   if (!(fresh.gap > 0)) throw UsageError("quern memory add: --gap: expected minutes above 0");
   Memory m(in.db, {.create = true,
                    .durable = durable,
                    .conversation = in.conversation,
                    .user = in.user,
-                   .zone = fresh.zone,
-                   .gap = static_cast<int64_t>(fresh.gap * 60)});
+                   .zone = given.has("zone") ? fresh.zone : "",
+                   .gap = given_gap(fresh, given)});
   auto tell = [&](const AddedTurn& added) {
     const StoredTurn& s = added.stored;
     for (const std::string& n : added.notes) fmt::print(stderr, "note: response {}: {}\n", s.response, n);
@@ -123,7 +132,7 @@ int add(Words args) {
   return 0;
 }
 
-void import_one(const ImportedConversation& one, const MemoryFlags& in, const NewConversation& fresh,
+void import_one(const ImportedConversation& one, const MemoryFlags& in, const MemoryOptions& fresh,
                 const std::string& file, bool append, bool json) {
   const std::string name = !in.conversation.empty() ? in.conversation
                            : !one.name.empty()      ? one.name
@@ -133,11 +142,14 @@ void import_one(const ImportedConversation& one, const MemoryFlags& in, const Ne
                    .conversation = name,
                    .user = in.user.empty() ? one.user : in.user,
                    .zone = one.zone.empty() ? fresh.zone : one.zone,
-                   .gap = static_cast<int64_t>(fresh.gap * 60)});
+                   .gap = fresh.gap});
   if (m.table().size() > 0 && !append)
     fail("{} already holds a conversation '{}'; name another one with --conversation, or add to it with --append",
          in.db, name);
-  const std::vector<StoredTurn> stored = m.add_all(one.turns);
+  std::vector<SpokenTurn> turns = one.turns;  // numbered by their times, whatever the order of the lines
+  std::stable_sort(turns.begin(), turns.end(),
+                   [](const SpokenTurn& a, const SpokenTurn& b) { return a.utc < b.utc; });
+  const std::vector<StoredTurn> stored = m.add_all(turns);
   if (m.table().size() >= static_cast<size_t>(m.store().topic_segment_turns())) m.index_topics();
   std::set<int32_t> sessions;
   for (const StoredTurn& s : stored) sessions.insert(s.session);
@@ -155,6 +167,7 @@ void import_one(const ImportedConversation& one, const MemoryFlags& in, const Ne
 int import(Words args) {
   MemoryFlags in;
   NewConversation fresh;
+  GivenSettings<NewConversation> given;
   std::string file, format = "jsonl";
   bool append = false, json = false;
   Args a("memory import", "import a file of turns as a conversation, or as those that its lines name");
@@ -163,13 +176,19 @@ int import(Words args) {
       .flag("--format NAME", format,
             "input format: jsonl (lines {\"speaker\", \"text\", \"time\"}) or tmd (TemporalMemoryDataset)")
       .flag("--append", append, "add to a conversation that is there; turns stand where their time belongs")
-      .settings(fresh)
+      .settings(fresh, given)
       .json(json);
   if (!a.parse(args)) return 0;
   need(in.db, "import", "--db");
+  given.overlay(fresh);
   if (format != "jsonl" && format != "tmd")
     throw UsageError(fmt::format("quern memory import: --format '{}': expected jsonl or tmd", format));
   if (!(fresh.gap > 0)) throw UsageError("quern memory import: --gap: expected minutes above 0");
+  if (!given.has("zone") &&
+      std::filesystem::exists(in.db)) {  // times without an offset are of the conversation's wall
+    const std::string name = in.conversation.empty() ? std::filesystem::path(file).stem().string() : in.conversation;
+    if (const auto there = ConversationStore(in.db, {}).look_up(name, in.user)) fresh.zone = there->zone;
+  }
   std::vector<ImportedConversation> all;
   if (format == "tmd")
     all.push_back({"", "", "", read_tmd(file, Zone::load(fresh.zone))});
@@ -179,8 +198,17 @@ int import(Words args) {
   if (all.size() > 1 && !in.conversation.empty())
     fail("{} holds {} conversations: leave out --conversation, and each is imported under its own name", file,
          all.size());
-  for (const ImportedConversation& one : all) import_one(one, in, fresh, file, append, json);
+  const MemoryOptions of_new{.zone = given.has("zone") ? fresh.zone : "", .gap = given_gap(fresh, given)};
+  for (const ImportedConversation& one : all) import_one(one, in, of_new, file, append, json);
   return 0;
+}
+
+// Who asks under a name that no speaker has is told so, whatever the question is.
+void note_stranger(Memory& m, const std::string& asker) {
+  const std::vector<std::string>& there = m.speakers();
+  if (asker.empty() || std::find(there.begin(), there.end(), asker) != there.end()) return;
+  fmt::print(stderr, "note: --as {}: no speaker of '{}' has this name{}\n", asker, m.info().name,
+             did_you_mean(asker, there));
 }
 
 int ask(Words args, bool plan_only) {
@@ -210,6 +238,7 @@ int ask(Words args, bool plan_only) {
     throw UsageError(fmt::format("quern memory {}: expected either QUESTION or --batch FILE", verb));
   if (o.k < 1) throw UsageError(fmt::format("quern memory {}: -k {}: expected 1 or more", verb, o.k));
   Memory m(in.db, {.conversation = in.conversation, .user = in.user});
+  note_stranger(m, asker);
   o.semantics = parse_semantics(read.semantics), o.order.month_first = !day_first, o.asker = asker,
   o.speaker_filter = !read.all_speakers, o.rank = parse_rank(read.rank);
   if (!batch.empty()) {
@@ -222,13 +251,13 @@ int ask(Words args, bool plan_only) {
       const Json j = Json::parse(line, where);
       const Json* when = j.find("now");
       const Json* before = j.find("context");
-      o.now = parse_now(when ? when->as_string(where + ": now") : now, m.zone());
+      set_now(o, when ? when->as_string(where + ": now") : now, m.zone());
       o.context = before && !before->is_null() ? parse_context(*before, where) : std::vector<ContextTurn>{};
       fmt::print("{}\n", m.ask(j.at("question", where).as_string(where), o).json(m.info().id).dump());
     }
     return 0;
   }
-  o.now = parse_now(now, m.zone());
+  set_now(o, now, m.zone());
   if (!context.empty()) o.context = parse_context(Json::read(context), context);
   const MemoryResult answer = m.ask(question, o);
   if (plan_only) {
@@ -242,7 +271,7 @@ int ask(Words args, bool plan_only) {
     for (const std::string& n : answer.notes) fmt::print("note: {}\n", n);
     return 0;
   }
-  const int status = answer.responses.empty() ? 1 : 0;  // as grep: nothing found
+  const int status = answer.responses.empty() || answer.unmatched ? 1 : 0;  // as grep: nothing found
   if (json) {
     fmt::print("{}\n", answer.json(m.info().id).dump());
     return status;
@@ -336,7 +365,7 @@ int forget(Words args) {
     gone = m.forget_all();
   } else {
     TurnChoice choice{.response = response, .session = session, .before = {}};
-    if (!before.empty()) choice.before = wall_time(before, "--before", m.zone());
+    if (!before.empty()) choice.before = wall_time(before, "--before", m.zone()).utc();
     const std::vector<int32_t> which = chosen_turns(m, choice);
     if (which.empty()) fail("{}: no turn matches --session, --response or --before; nothing was deleted", in.db);
     gone = m.forget(which);

@@ -32,6 +32,11 @@ std::optional<int64_t> number_there(const Json& arguments, const char* key) {
   return n ? std::optional(n->as_int()) : std::nullopt;
 }
 
+std::string turns_in_sessions(const memory::ConversationInfo& c) {
+  return fmt::format("{} in {}", memory::counted_text(static_cast<size_t>(c.turns), "turn"),
+                     memory::counted_text(static_cast<size_t>(c.sessions), "session"));
+}
+
 }  // namespace
 
 Conversations::Conversations(std::string file, std::string zone)
@@ -65,7 +70,8 @@ std::string Conversations::turn_text(memory::Memory& m, size_t row) {
 ToolResult Conversations::add(const Json& arguments) {
   const memory::ConversationName name = name_in(arguments);
   const auto m = pool_.open(name);
-  const memory::WrittenTime time{.local = memory::wall_time(text_there(arguments, "time"), "time", m->zone())};
+  const memory::WallTime at = memory::wall_time(text_there(arguments, "time"), "time", m->zone());
+  const memory::WrittenTime time{.local = at.local, .offset = at.offset};
   const memory::AddedTurn added = memory::add_turns(
       *m, {memory::at_time(text_in(arguments, "speaker", "user"), arguments.at("text").as_string(), time, m->zone())},
       memory::seconds_now())[0];
@@ -84,13 +90,16 @@ ToolResult Conversations::add(const Json& arguments) {
 Json Conversations::ask_memory(memory::Memory& m, const Json& arguments, std::string& text) {
   memory::AskOptions o;
   o.k = number_in(arguments, "k", 10), o.asker = text_in(arguments, "speaker", "user");
-  o.now = memory::wall_time(text_there(arguments, "now"), "now", m.zone());
+  const memory::WallTime now = memory::wall_time(text_there(arguments, "now"), "now", m.zone());
+  o.now = now.local, o.offset = now.offset;
   const memory::FoundTurns a = memory::find_turns(m, arguments.at("question").as_string(), o);
   Json turns = Json::array(), notes = Json::array(), j = Json::object();
+  if (a.result.unmatched) text += "No turn matches the topic. What was said at that time:\n";
   for (const memory::FoundTurn& f : a.turns) turns.push(turn_json(m, f.row)), text += turn_text(m, f.row);
   for (const std::string& n : a.notes) notes.push(n);
   j.set("conversation", m.info().name), j.set("route", memory::route_name(a.result.route));
   j.set("plan", a.result.plan.text()), j.set("turns", std::move(turns)), j.set("notes", std::move(notes));
+  if (a.result.unmatched) j.set("unmatched", true);
   return j;
 }
 
@@ -116,7 +125,7 @@ ToolResult Conversations::list_turns(const Json& arguments) {
       Json one = Json::object();
       one.set("conversation", c.name), one.set("turns", c.turns), one.set("sessions", c.sessions);
       one.set("zone", c.zone), list.push(std::move(one));
-      text += fmt::format("{}: {} turns in {} sessions\n", c.name, c.turns, c.sessions);
+      text += fmt::format("{}: {}\n", c.name, turns_in_sessions(c));
     }
     r = ToolResult::text(text.empty() ? "The memory holds no conversation yet." : text);
     r.structured.set("conversations", std::move(list));
@@ -138,7 +147,8 @@ ToolResult Conversations::list_turns(const Json& arguments) {
   if (from > 0) {
     const int32_t first = t.response[t.by_number(from)];
     r.structured.set("earlier_before", int64_t{first});
-    r.content.push(text_content(fmt::format("({} earlier turns: ask with before {})", from, first)));
+    r.content.push(text_content(
+        fmt::format("({} before these: ask with before {})", memory::counted_text(from, "turn"), first)));
   }
   return r;
 }
@@ -158,13 +168,14 @@ ToolResult Conversations::forget(const Json& arguments) {
   } else {
     const auto m = pool_.need(name);
     memory::TurnChoice choice{.response = response, .session = session, .before = {}};
-    if (before) choice.before = memory::wall_time(before, "before", m->zone());
+    if (before) choice.before = memory::wall_time(before, "before", m->zone()).utc();
     const std::vector<int32_t> which = memory::chosen_turns(*m, choice);
     if (which.empty())
       fail("no turn of '{}' matches, so nothing was deleted; memory_list gives the numbers", name.name);
     gone = m->forget(which);
   }
-  ToolResult r = ToolResult::text(fmt::format("Deleted {} turns of '{}' permanently.", gone, name.name));
+  ToolResult r = ToolResult::text(fmt::format("Deleted {} of '{}' permanently.",
+                                              memory::counted_text(static_cast<size_t>(gone), "turn"), name.name));
   r.structured.set("conversation", name.name), r.structured.set("forgotten", gone);
   return r;
 }
@@ -185,7 +196,7 @@ std::vector<ResourceInfo> Conversations::list() {
       all.push_back({.uri = std::string(kScheme) + uri_escaped(c.name),
                      .name = c.name,
                      .title = "Conversation " + c.name,
-                     .description = fmt::format("{} turns in {} sessions", c.turns, c.sessions),
+                     .description = turns_in_sessions(c),
                      .mime_type = "text/plain"});
   return all;
 }

@@ -15,13 +15,13 @@ constexpr size_t kLookedAt = 500;    // of those
 constexpr size_t kEarlierNamed = 3;  // in the note
 constexpr double kShown = 0.25;      // probability of statements beside the one that answers
 
-// The end of what a question names as its time; now, where it names none.
+// The end of what a question names as its time; none, where that is now or it names none.
 LocalSeconds end_of(const TimeQuery& time, LocalSeconds now) {
   LocalSeconds end = kNoBegin;
   for (const TimeConstraint& c : time.constraints)
     if (c.axis == Axis::date)
       for (const TimeRange& r : c.ranges) end = std::max(end, r.hi);
-  return end == kNoBegin ? now : std::min(end, now);
+  return end == kNoBegin || end >= now ? kNoEnd : end;
 }
 
 }  // namespace
@@ -33,16 +33,14 @@ bool Memory::of_unknown_asker(const ReadQuestion& read, const std::string& asker
       .has_value();
 }
 
-bool Memory::by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult& out) {
+bool Memory::by_fact(const ReadQuestion& read, const Clock& clock, const AskOptions& o, MemoryResult& out) {
   const bool by_event = std::any_of(read.time.constraints.begin(), read.time.constraints.end(),
                                     [](const TimeConstraint& c) { return std::string_view(c.name) == kEventTime; });
   if (out.context_turn >= 0 || table_.size() == 0) return false;
   auto fact = fact_question(read.text, read.time.empty() ? TimeSaid::no : TimeSaid::yes, speakers_, o.asker);
   if (!fact) {
-    if (of_unknown_asker(read, o.asker))
-      out.notes.push_back(o.asker.empty()
-                              ? "who asks was not said: “I” and “my” are no speaker's"
-                              : fmt::format("no speaker is called '{}': “I” and “my” are no speaker's", o.asker));
+    if (o.asker.empty() && of_unknown_asker(read, o.asker))  // of a name that no speaker has the reading tells
+      out.notes.push_back("who asks was not said: “I” and “my” are no speaker's");
     return false;
   }
   if (by_event) {  // "before Jonas": what held until then
@@ -50,7 +48,7 @@ bool Memory::by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult
     if (!fact->field || !ends || fact->time != FactTime::at) return false;
     if (!fact->field->words_matter) fact->words.clear();
   }
-  const EventSource seen = events_until(o.now);
+  const EventSource seen = events_until(clock.utc());
   std::vector<uint32_t> rows;
   if (seen.rows <= kAllRead) {
     for (uint32_t r = 0; r < seen.rows; ++r) rows.push_back(r);

@@ -112,6 +112,37 @@ TEST(FactsInOtherWords, ByKindWishesAndEnds) {
   EXPECT_EQ(first("Which club am I a member of?"), 4);
 }
 
+// Somebody else who is named with an occupation, or who has something, tells nothing of the speaker.
+TEST(FactsInOtherWords, OtherPeople) {
+  Memory m(":memory:", MemoryOptions{.create = true, .conversation = "log"});
+  std::vector<SpokenTurn> turns;
+  constexpr const char* kTurns[][3] = {
+      {"Tobias", "2024-03-01 09:05", "I'm a baker, the oven starts at four."},                       // 0
+      {"Ada", "2024-03-01 09:06", "I work as a nurse at the clinic."},                               // 1
+      {"Ada", "2024-03-02 09:05", "We have a cat called Mimi."},                                     // 2
+      {"Tobias", "2024-03-03 09:00", "The bus driver waved at me this morning."},                    // 3
+      {"Tobias", "2024-03-04 09:05", "The manager of the shop gave me a plum."},                     // 4
+      {"Ada", "2024-03-05 09:05", "My landlord has a new dog called Rex."},                          // 5
+      {"Ada", "2024-03-05 09:06", "The teacher next door has bought a Skoda."},                // 6
+      {"Tobias", "2024-03-06 09:06", "I bought a Dacia on Monday."},                                        // 7
+      {"Tobias", "2024-03-07 09:06", "The neighbour lives in Leeds and the chef has got a Volvo."},  // 8
+  };
+  for (const auto& [speaker, time, text] : kTurns)
+    turns.push_back({speaker, text, parse_time_text(time, "t").local, 0});
+  m.add_all(turns);
+  AskOptions o;
+  o.now = parse_time_text("2024-03-10 12:00", "now").local;
+  const auto first = [&](const char* q) {
+    const MemoryResult r = m.ask(q, o);
+    return r.responses.empty() ? -1 : r.responses[0];
+  };
+  EXPECT_EQ(first("What is Tobias's job?"), 0);
+  EXPECT_EQ(first("What does Tobias do for a living?"), 0);
+  EXPECT_EQ(first("What is Ada's job?"), 1);
+  EXPECT_EQ(first("What pets does Ada have?"), 2);
+  EXPECT_EQ(first("What car does Tobias drive?"), 7);
+}
+
 TEST(FactQuestion, KnowsWhatIsNone) {
   const std::vector<std::string> speakers = {"Ada", "Ben"};
   const auto is = [&](const char* q, TimeSaid time = TimeSaid::no) {

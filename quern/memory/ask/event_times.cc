@@ -74,7 +74,7 @@ class EventResolver {
     const std::string said(name.in(out_.text));
     const auto found = f_.event(said, speaker_meant(said, f_.speakers, f_.asker));
     if (!found) return note(fmt::format("no turn reports '{}': it was not used as a time", said)), std::nullopt;
-    const LocalSeconds at = f_.table.local(found->row);
+    const LocalSeconds at = f_.table.utc[found->row] + f_.clock.offset;
     if (found->ahead && side != EventSide::after && side != EventSide::since) {
       note(fmt::format("'{}' was announced on {} without a date: it was not used as a time", said, time_text(at)));
       return std::nullopt;
@@ -96,15 +96,16 @@ class EventResolver {
   // The end of the session after that of this time, or the beginning of the one before it.
   LocalSeconds near(LocalSeconds at, bool later) const {
     const TurnTable& t = f_.table;
+    const auto when = [&](size_t row) { return t.utc[row] + f_.clock.offset; };
     size_t r = 0;
-    while (r + 1 < t.size() && t.local(r + 1) <= at) ++r;
-    const bool in_it = t.local(r) == at;  // else it lies behind that session
+    while (r + 1 < t.size() && when(r + 1) <= at) ++r;
+    const bool in_it = when(r) == at;  // else it lies behind that session
     const int32_t session = t.session[r] + (later ? 1 : in_it ? -1 : 0);
     if (later)
       while (r + 1 < t.size() && t.session[r + 1] <= session) ++r;
     else
       while (r > 0 && t.session[r - 1] >= session) --r;
-    return t.local(r);
+    return when(r);
   }
 
   void bound(const EventPhrase& p) {

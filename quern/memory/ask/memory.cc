@@ -9,18 +9,34 @@ namespace {
 
 constexpr size_t kMaxQuestionBytes = 64 << 10;
 
+// Zone and gap are fixed when a conversation begins: another one is refused, not passed over.
+ConversationInfo unchanged(ConversationInfo found, const MemoryOptions& o) {
+  if (!o.zone.empty() && o.zone != found.zone)
+    fail(
+        "the conversation '{}' has the time zone {} since it began, and not {}: leave the zone out, and give times "
+        "with their offset where they are of another zone",
+        found.name, found.zone, o.zone);
+  if (o.gap != 0 && o.gap != found.gap)
+    fail(
+        "the conversation '{}' begins a new session after {} minutes of silence since it began, and not {}: leave "
+        "the gap out",
+        found.name, static_cast<double>(found.gap) / 60, static_cast<double>(o.gap) / 60);
+  return found;
+}
+
 ConversationInfo choose(ConversationStore& store, const MemoryOptions& o) {
   if (!o.create) return store.find(o.conversation, o.user);
   std::string name = o.conversation;
   if (name.empty()) {
     const auto there = store.conversations();
     const auto mine = std::count_if(there.begin(), there.end(), [&](const auto& c) { return c.user == o.user; });
-    if (mine > 0) return store.find("", o.user);  // the only one, or it says that one must be named
+    if (mine > 0) return unchanged(store.find("", o.user), o);  // the only one, or it says that one must be named
     name = "main";
   }
-  if (auto found = store.look_up(name, o.user)) return *found;
-  Zone::load(o.zone);  // refuses what is no zone
-  return store.create(name, o.zone, o.gap, o.user);
+  if (auto found = store.look_up(name, o.user)) return unchanged(*found, o);
+  const std::string zone = o.zone.empty() ? "UTC" : o.zone;
+  Zone::load(zone);  // refuses what is no zone
+  return store.create(name, zone, o.gap ? o.gap : kUsualGap, o.user);
 }
 
 }  // namespace
@@ -52,6 +68,7 @@ Json MemoryResult::json(int64_t conversation) const {
   Json list = Json::array();
   for (const int32_t r : responses) list.push(int64_t{r});
   j.set("responses", std::move(list));
+  if (unmatched) j.set("unmatched", true);
   Json p = plan.json(conversation);
   p.set("route", route_name(route));
   if (!topic.empty()) p.set("topic", topic);
@@ -63,6 +80,11 @@ Json MemoryResult::json(int64_t conversation) const {
       runs.push(std::move(run));
     }
     p.set("within", std::move(runs));
+  }
+  if (occurrences) {
+    Json n = Json::object();
+    n.set("turns", occurrences->turns), n.set("sessions", occurrences->sessions);
+    p.set("occurrences", std::move(n));
   }
   if (!reading.empty()) p.set("reading", reading);
   if (context_turn >= 0) p.set("context_turn", context_turn);
@@ -171,7 +193,7 @@ std::string Memory::text(int32_t response) { return store_.text(table_.id[row_of
 LocalSeconds Memory::last_turn() {
   refresh();
   if (table_.size() == 0) fail("conversation '{}' has no turns", info_.name);
-  return table_.local(table_.size() - 1);
+  return zone_.to_local(table_.utc.back());
 }
 
 int64_t Memory::forget(const std::vector<int32_t>& responses) {
@@ -190,22 +212,29 @@ int64_t Memory::forget_all() {
 
 size_t Memory::resident_bytes() const { return table_.bytes() + (index_ ? index_->bytes() : 0); }
 
-// Words that no turn has can rank nothing.
-void Memory::drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes) {
+// Words that no turn has can rank nothing. None: what the question asks about was never named.
+Memory::TopicLeft Memory::drop_unheard(Topic& topic, std::vector<std::string>& notes) {
   std::vector<std::string> unheard;
-  std::erase_if(words, [&](const std::string& w) {
-    if (index().turns_with(w) > 0) return false;
-    unheard.push_back(w);
-    return true;
-  });
-  if (!unheard.empty())
-    notes.push_back(fmt::format("no turn of the conversation has '{}': not used", fmt::join(unheard, "', '")));
+  bool subject = false;
+  for (const std::string& w : topic.words)
+    if (index().turns_with(w) == 0) {
+      unheard.push_back(w);
+      subject |= std::find(topic.subjects.begin(), topic.subjects.end(), w) != topic.subjects.end();
+    }
+  if (unheard.empty()) return TopicLeft::some;
+  if (subject && unheard.size() == topic.words.size()) {
+    notes.push_back(fmt::format("no turn of the conversation has '{}'", fmt::join(unheard, "', '")));
+    return TopicLeft::none;
+  }
+  std::erase_if(topic.words,
+                [&](const std::string& w) { return std::find(unheard.begin(), unheard.end(), w) != unheard.end(); });
+  notes.push_back(fmt::format("no turn of the conversation has '{}': not used", fmt::join(unheard, "', '")));
+  return TopicLeft::some;
 }
 
-EventSource Memory::events_until(LocalSeconds now) {
+EventSource Memory::events_until(int64_t utc) {
   constexpr size_t kReadBytes = 4096;  // of a turn
-  size_t rows = table_.size();
-  while (rows > 0 && table_.local(rows - 1) > now) --rows;
+  const size_t rows = table_.rows_until(utc);
   std::vector<int64_t> seen;  // ids, where some lie ahead
   if (rows < table_.size()) seen.assign(table_.id.begin(), table_.id.begin() + static_cast<std::ptrdiff_t>(rows));
   std::sort(seen.begin(), seen.end());
@@ -225,18 +254,24 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
     fail("now: year {}, expected 1700 to 8999", year);
   if (o.k < 1) fail("k: {}, expected 1 or more", o.k);
   refresh();
-  const Clock clock{.now = o.now, .semantics = o.semantics, .order = o.order};
+  const Clock clock{.now = o.now,
+                    .offset = o.offset.value_or(static_cast<int32_t>(o.now - zone_.to_utc(o.now))),
+                    .semantics = o.semantics,
+                    .order = o.order};
   const auto event = [&](std::string_view name, std::optional<int32_t> who) {
-    return find_event(name, who, events_until(o.now));
+    return find_event(name, who, events_until(clock.utc()));
   };
   ReadQuestion read = read_question(question, o.context, {table_, speakers_, clock, o.asker, event});
   MemoryResult out;
   if (read.text != question) out.reading = read.text;
   out.context_turn = read.context_turn, out.notes = std::move(read.notes);
-  if (by_fact(read, o, out)) return out;
+  if (by_fact(read, clock, o, out)) return out;
+  if (read.foreign_fact)
+    out.notes.push_back("questions about what may have changed are answered in English only: read as any other one");
   const auto who = read.speaker;
   const bool filtered = o.speaker_filter && who;
-  Selection rows = select_rows(read.time, table_, clock, filtered ? who : std::nullopt);
+  const std::optional<int32_t> left_out = o.speaker_filter ? read.left_out : std::nullopt;
+  Selection rows = select_rows(read.time, table_, clock, {filtered ? who : std::nullopt, left_out});
   out.plan = std::move(rows.plan);
   for (std::string& n : rows.notes) out.notes.push_back(std::move(n));
   if (who && read.topic.words.empty() && out.context_turn < 0) read.topic.words = read.topic.deeds;
@@ -249,16 +284,22 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
                                           info_.id, sql_quoted(name))});
     rows.restricted = true;
   }
-  if (o.speaker_filter && read.left_out) leave_out(*read.left_out, rows, out);
+  if (left_out) leave_out(*left_out, rows, out);
   if (rows.restricted) tell_within(rows, out);
   const bool timed = !read.time.empty() || !read.time.notes.empty();
-  if (timed && !read.topic.words.empty()) drop_unheard(read.topic.words, out.notes);
+  const bool occurrence = read.occurrence.which != Occurrence::none && !read.topic.words.empty();
+  const bool unheard =
+      timed && !occurrence && !read.topic.words.empty() && drop_unheard(read.topic, out.notes) == TopicLeft::none;
   out.topic = read.topic.text();
   rows.restricted |= timed && out.topic.empty();
-  if (out.topic.empty())
+  if (unheard)
+    out.route = Route::both, show_unmatched(rows, o, out);
+  else if (occurrence)
+    by_occurrence(read, rows, clock, o, out);
+  else if (out.topic.empty())
     by_time(rows, out);
   else
-    by_topic(rows, o, out);
+    by_topic(rows, clock, o, out);
   if (out.responses.empty() && out.notes.empty()) out.notes.push_back("no turn of the conversation meets this");
   return out;
 }
@@ -295,24 +336,49 @@ void Memory::by_time(Selection& rows, MemoryResult& out) const {
   for (const uint32_t r : rows.list(table_)) out.responses.push_back(table_.response[r]);
 }
 
-void Memory::by_topic(Selection& rows, const AskOptions& o, MemoryResult& out) {
+void Memory::by_topic(const Selection& rows, const Clock& clock, const AskOptions& o, MemoryResult& out) {
   out.route = rows.restricted ? Route::both : Route::topic;
   const size_t there = rows.size(table_);
-  if (there == 0 && rows.restricted) {
-    out.notes.push_back("no turn meets the time and the speaker: ranked without them");
-    rows.rows = table_.local_between(kNoBegin, o.now), rows.speaker.reset();
-  }
-  out.ranked = rank(out.topic, rows, o);
+  if (there > 0 || !rows.restricted) out.ranked = rank(out.topic, rows, o);
   for (const RankedTurn& r : out.ranked) out.responses.push_back(r.response);
-  if (!out.ranked.empty() && rows.restricted && out.ranked.size() < there)
+  if (out.ranked.empty())
+    tell_miss(rows, clock, o, out);
+  else if (rows.restricted && out.ranked.size() < there)
     out.notes.push_back(
         fmt::format("the {} of {} turns there that suit '{}' best", out.ranked.size(), there, out.topic));
-  if (out.ranked.empty() && rows.restricted) {
-    out.notes.push_back(fmt::format("none of the words '{}' occurs there: all its rows", out.topic));
-    for (const uint32_t r : rows.list(table_)) out.responses.push_back(table_.response[r]);
-  } else if (out.ranked.empty()) {
+}
+
+// A topic that was not talked of at that time, or by that speaker: how many turns are there, and how many elsewhere have
+// its words.
+void Memory::tell_miss(const Selection& rows, const Clock& clock, const AskOptions& o, MemoryResult& out) {
+  if (!rows.restricted) {
     out.notes.push_back(fmt::format("no turn has a word of '{}'", out.topic));
+    return;
   }
+  constexpr size_t kMaxCounted = 1000;
+  const size_t there = rows.size(table_), elsewhere = events_until(clock.utc()).top(out.topic, kMaxCounted).size();
+  std::string note = there == 0   ? "no turn meets the time and the speaker"
+                     : there == 1 ? fmt::format("the turn there has no word of '{}'", out.topic)
+                                  : fmt::format("none of the {} turns there has a word of '{}'", there, out.topic);
+  if (elsewhere > 0)
+    note += fmt::format("; of other times or speakers {}{} {}", elsewhere == kMaxCounted ? "at least " : "",
+                        counted_text(elsewhere, "turn"), elsewhere == 1 ? "has" : "have");
+  out.notes.push_back(std::move(note));
+  show_unmatched(rows, o, out);
+}
+
+// Other words may tell of it: of a time that is named, some turns are shown for what they are.
+void Memory::show_unmatched(const Selection& rows, const AskOptions& o, MemoryResult& out) const {
+  const std::vector<uint32_t> all = rows.timed ? rows.list(table_) : std::vector<uint32_t>();
+  if (all.empty()) return;
+  const auto shown = std::min(all.size(), static_cast<size_t>(o.k));
+  for (size_t i = 0; i < shown; ++i) out.responses.push_back(table_.response[all[i]]);
+  out.unmatched = true;
+  out.notes.push_back(shown < all.size()
+                          ? fmt::format("the first {} of the {} there are shown, none of which matches", shown,
+                                        counted_text(all.size(), "turn"))
+                          : fmt::format("{} there {} shown, and none matches", counted_text(shown, "turn"),
+                                        shown == 1 ? "is" : "are"));
 }
 
 }  // namespace quern::memory

@@ -32,12 +32,12 @@
 namespace quern::memory {
 
 struct MemoryOptions {
-  bool create = false;       // the file and the conversation, when they are not there
-  bool durable = false;      // wait for the disk at every turn
-  std::string conversation;  // empty: the only one of the user
-  std::string user = {};     // whose; empty: nobody's in particular
-  std::string zone = "UTC";  // of a conversation made now
-  int64_t gap = kUsualGap;   // likewise
+  bool create = false;            // the file and the conversation, when they are not there
+  bool durable = false;           // wait for the disk at every turn
+  std::string conversation = {};  // empty: the only one of the user
+  std::string user = {};          // whose; empty: nobody's in particular
+  std::string zone = {};  // of a conversation made now, UTC when empty; of one that is there it must be its own
+  int64_t gap = 0;        // likewise, kUsualGap when 0
   int32_t topic_segment_turns = 1 << 16;
   bool background = false;  // make the index of words in a thread from now on, not in the first question's time
 };
@@ -50,7 +50,8 @@ enum class TopicRank : uint8_t { automatic, bm25, mixpr, both };
 TopicRank topic_rank(std::string_view name);  // throws Error
 
 struct AskOptions {
-  LocalSeconds now = 0;  // on the wall of the conversation's zone
+  LocalSeconds now = 0;           // on the wall of the conversation's zone
+  std::optional<int32_t> offset;  // of that wall, seconds east of Greenwich; none: the zone's
   Semantics semantics = Semantics::strict;
   DateOrder order;
   int64_t k = 10;                    // rows a topic may give
@@ -59,6 +60,16 @@ struct AskOptions {
   bool speaker_filter = true;
   TopicRank rank = TopicRank::automatic;  // within the rows that are left; both: each share of its best, added
   double neighbor = 0.3;  // share of a neighboring turn's score that a turn gets: answers follow questions
+};
+
+// How often a topic was talked of.
+struct OccurrenceCount {
+  int64_t turns = 0, sessions = 0;
+};
+
+struct RowsWithWords {
+  std::vector<uint32_t> rows;
+  bool all = false;  // of the words; else as many as any row has
 };
 
 struct RankedTurn {
@@ -76,9 +87,12 @@ struct MemoryResult {
   bool many_runs = false;
   Plan plan;
   std::string topic;
+  // None of these turns has a word of the topic: they are the first k of the time that the question names.
+  bool unmatched = false;
   std::string reading;  // the question in plain English, when it was put into other words
   std::vector<std::string> notes;
-  int64_t context_turn = -1;  // whose time was taken
+  int64_t context_turn = -1;                        // whose time was taken
+  std::optional<OccurrenceCount> occurrences = {};  // of a question for the first, the last, or how many
   Json json(int64_t conversation) const;
 };
 
@@ -117,12 +131,18 @@ class Memory {
                                            const AskOptions& o);
   void leave_out(int32_t speaker, Selection& rows, MemoryResult& out) const;
   void tell_within(const Selection& rows, MemoryResult& out) const;
-  EventSource events_until(LocalSeconds now);
-  void drop_unheard(std::vector<std::string>& words, std::vector<std::string>& notes);
-  bool by_fact(const ReadQuestion& read, const AskOptions& o, MemoryResult& out);
+  EventSource events_until(int64_t utc);
+  enum class TopicLeft : uint8_t { some, none };
+  TopicLeft drop_unheard(Topic& topic, std::vector<std::string>& notes);
+  bool by_fact(const ReadQuestion& read, const Clock& clock, const AskOptions& o, MemoryResult& out);
   bool of_unknown_asker(const ReadQuestion& read, const std::string& asker) const;
   void by_time(Selection& rows, MemoryResult& out) const;
-  void by_topic(Selection& rows, const AskOptions& o, MemoryResult& out);
+  void by_topic(const Selection& rows, const Clock& clock, const AskOptions& o, MemoryResult& out);
+  RowsWithWords rows_with(const std::vector<std::string>& words, const Selection& rows);
+  void by_occurrence(const ReadQuestion& read, const Selection& rows, const Clock& clock, const AskOptions& o,
+                     MemoryResult& out);
+  void tell_miss(const Selection& rows, const Clock& clock, const AskOptions& o, MemoryResult& out);
+  void show_unmatched(const Selection& rows, const AskOptions& o, MemoryResult& out) const;
   size_t row_of(int32_t response);
   ConversationStore store_;
   ConversationInfo info_;

@@ -7,7 +7,10 @@
 #include "quern/memory/ask/event_times.h"
 #include "quern/memory/ask/follow_up.h"
 #include "quern/memory/ask/speaker_meant.h"
+#include "quern/memory/ask/unknown_speaker.h"
 #include "quern/memory/ask/unused_words.h"
+#include "quern/memory/facts/foreign_facts.h"
+#include "quern/memory/wording/table.h"
 #include "quern/memory/wording/wording.h"
 #include "quern/recall/words/tokens.h"
 
@@ -48,7 +51,7 @@ class QuestionReader {
     ReadQuestion out;
     std::vector<std::string> slips;
     PlainWording plain = plain_wording(with_names_mended(question, f_.speakers, slips), people_);
-    out.text = std::move(plain.text), out.notes = std::move(plain.notes);
+    out.text = with_turns_counted(plain.text, order_of(plain.language)), out.notes = std::move(plain.notes);
     out.notes.insert(out.notes.end(), slips.begin(), slips.end());
     const DateOrder order = order_of(plain.language);
     EventTimes events = event_times(out.text, order, people_, f_);
@@ -62,7 +65,10 @@ class QuestionReader {
       q.words = time_words(q.text, order), q.own = parse_time(q.text, q.words, f_.clock);
     }
     out.topic = topic_of(q.text, q.own, people_);
+    take_occurrence(q, out);
     out.speaker = speaker_meant(q.text, f_.speakers, f_.asker);
+    name_strangers(q, out);
+    out.foreign_fact = asks_fact_elsewhere(folded(question)) && !of_talk(q.words);
     for (TimeConstraint& c : events.constraints) q.own.constraints.push_back(std::move(c));
     for (std::string& n : denied_times(q.text, q.words, q.own)) out.notes.push_back(std::move(n));
     const std::vector<LinkWord> links = link_words(question, plain.language);
@@ -88,6 +94,71 @@ class QuestionReader {
     TimeQuery own = {};
     bool by_event = false, person = false;  // person: "she", "hat er"
   };
+
+  // "the last three from Anna", "Anna's last three": messages.
+  std::string with_turns_counted(const std::string& text, DateOrder order) const {
+    const TimeWords words = time_words(text, order);
+    const auto& t = words.tokens;
+    const auto person = [&](size_t i) {
+      if (i >= t.size()) return false;
+      std::string_view w = words.spelling(i);
+      if (w.ends_with("'s")) w.remove_suffix(2);
+      return std::find(people_.begin(), people_.end(), w) != people_.end();
+    };
+    for (size_t i = 0; i < t.size(); ++i) {
+      const bool nth = t[i].lex == Lex::ordinal && !t[i].digits;
+      if (t[i].word != Word::last && t[i].word != Word::first && !nth) continue;
+      size_t k = i + 1;
+      const bool many = k < t.size() && t[k].lex == Lex::number;
+      if (many) ++k;
+      const bool from = k + 1 < t.size() && (t[k].word == Word::from || t[k].word == Word::by) && person(k + 1);
+      const bool hers = i > 0 && person(i - 1) && words.spelling(i - 1).ends_with("'s") && k == t.size();
+      if (!from && !hers) continue;
+      return text.substr(0, t[k - 1].end) + (many ? " messages" : " message") + text.substr(t[k - 1].end);
+    }
+    return text;
+  }
+
+  // "when did we first talk about the roof": not a session that is counted.
+  void take_occurrence(Asked& q, ReadQuestion& out) const {
+    const OccurrenceAsked asked = occurrence_asked(q.words);
+    if (asked.unused) {
+      out.notes.push_back(fmt::format("'{}' was not used: turns are ranked by their words",
+                                      q.text.substr(asked.begin, asked.end - asked.begin)));
+      return;
+    }
+    if (asked.which == Occurrence::none) return;
+    TimeQuery own = q.own;
+    take_back(asked, q.text, own);
+    Topic topic = topic_of(q.text, own, people_);
+    if (topic.words.empty()) return;
+    q.own = std::move(own), out.topic = std::move(topic), out.occurrence = asked;
+  }
+
+  // Names in the place of a speaker, or of the one who asks, that no speaker has.
+  void name_strangers(const Asked& q, ReadQuestion& out) const {
+    if (const auto stranger = unknown_speaker(q.text, q.words, people_); stranger && !f_.speakers.empty()) {
+      if (out.speaker && !speaker_left_out(q.text, f_.speakers) &&
+          !names_speakers(q.text.substr(0, q.text.find(*stranger))))
+        out.speaker.reset();  // "what did Peter tell Ada?"
+      out.notes.push_back(
+          fmt::format("no speaker is called '{}'{}", *stranger, out.speaker ? "" : ": the turns of all are meant"));
+    }
+    if (f_.asker.empty() || f_.speakers.empty() ||
+        std::find(f_.speakers.begin(), f_.speakers.end(), f_.asker) != f_.speakers.end())
+      return;
+    for (size_t i = 0; i < q.words.tokens.size(); ++i)
+      if (const std::string_view w = q.words.spelling(i); w == "i" || w == "my" || w == "mine" || w == "myself") {
+        out.notes.push_back(fmt::format("no speaker is called '{}': “I” and “my” are no speaker's", f_.asker));
+        return;
+      }
+  }
+
+  static bool of_talk(const TimeWords& words) {
+    return std::any_of(words.tokens.begin(), words.tokens.end(), [](const Token& t) {
+      return t.word == Word::mention || (t.word == Word::talk && t.lex == Lex::other);
+    });
+  }
 
   // What the reading takes over from the questions before it.
   ReadingUse go_on(const Asked& q, const Carried& before, ReadQuestion& out) const {

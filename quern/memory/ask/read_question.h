@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/memory/ask/occurrence.h"
 #include "quern/memory/event/event_finder.h"
 #include "quern/memory/plan/plan.h"
 #include "quern/memory/topic/topic.h"
@@ -33,6 +34,8 @@ struct ReadQuestion {
   std::optional<int32_t> speaker;
   std::optional<int32_t> left_out;  // a speaker: all others are meant
   int64_t context_turn = -1;        // whose time or topic was taken
+  OccurrenceAsked occurrence = {};
+  bool foreign_fact = false;  // it asks for a fact that may have changed, and not in English
   std::vector<std::string> notes;
 };
 

@@ -241,11 +241,13 @@ TEST_F(Wordings, CompleteQuestionsCarryNoNote) {
 }
 
 TEST_F(Wordings, WordsThatNoTurnHasRankNothing) {
-  const MemoryResult a = ask("Anything worth rereading about the zeppelin yesterday?");
+  const MemoryResult a = ask("Any zeppelinish gabfest yesterday?");
   EXPECT_EQ(a.route, Route::time);
   EXPECT_EQ(rows(a), rows(ask("yesterday")));
   EXPECT_TRUE(
       std::any_of(a.notes.begin(), a.notes.end(), [](const std::string& n) { return n.find("zeppelin") != n.npos; }));
+  EXPECT_FALSE(a.unmatched);
+  EXPECT_TRUE(ask("Anything worth rereading about the zeppelin yesterday?").unmatched);  // it is the subject
 }
 
 TEST_F(Wordings, SomeNameNoTime) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "quern/memory/facts/fact_fields.h"
+#include "quern/memory/facts/other_people.h"
 #include "quern/memory/kinds/telling_kinds.h"
 #include "quern/recall/words/tokens.h"
 
@@ -111,8 +112,8 @@ constexpr W kNumbers[] = {"one",    "two",    "three", "four",  "five",   "six",
 // Weights of the evidence, in logits.
 constexpr double kBase = -0.9, kOfKind = 0.75, kStated = 1.2, kTold = 0.9, kShared = 1.6, kValue = 0.6, kStrict = 2.0,
                  kHasChanged = 0.5, kElliptic = 1.2, kOffKind = 0.8;
-constexpr double kOfAnother = -1.6, kAsks = -2.0, kNoFact = -2.2, kWish = -2.0, kNotOwn = -4.5, kUnnamed = -1.2,
-                 kNamed = 1.0;
+constexpr double kOfAnother = -1.6, kOfOthers = -3.0, kAsks = -2.0, kNoFact = -2.2, kWish = -2.0, kNotOwn = -4.5,
+                 kUnnamed = -1.2, kNamed = 1.0;
 constexpr double kOfItsKind = 3.0;     // a turn is no surer a statement than it is of the kind, and this
 constexpr size_t kShortQuestion = 40;  // bytes: "favourite film, go"
 constexpr double kSurelyAsked = 1.0;   // a logit
@@ -191,6 +192,8 @@ class StatementFinder {
     FactStatement out{row, 0};
     const bool own = !q_.speaker || t_.speaker[row] == *q_.speaker;
     const std::string text = text_(row), lower = lowered(text);
+    const bool of_job = q_.field && q_.field->kind == "job";
+    const std::string own_words = of_job && q_.relative.empty() ? without_other_subjects(lower) : lower;
     const double share = words_there(lower, stems_);
     out.later = own && !later_.empty() && words_there(lower, later_) == 1;
     if (!own && q_.relative.empty() && share == 0) return out;
@@ -200,9 +203,9 @@ class StatementFinder {
                        : q_.dates ? has_any_phrase(lower, kDays) || has_digit(lower, 1)
                                   : has_value(q_.field ? q_.field->value : FactValue::any, text, lower);
     if ((strict_ || q_.counts || q_.dates) && !value) return out;
-    const bool told = q_.field && has_any_phrase(lower, q_.field->told);
+    const bool told = q_.field && has_any_phrase(own_words, q_.field->told);
     const bool changed = has_any_phrase(lower, kChanged);
-    const TellingKinds::Scores scores = kinds_.scores(text);
+    const TellingKinds::Scores scores = kinds_.scores(own_words == lower ? text : own_words);
     double kind = kind_ < 0 ? 0 : scores[static_cast<size_t>(kind_)];
     double about = share;
     if (row > 0 && t_.session[row - 1] == t_.session[row] && t_.speaker[row - 1] != t_.speaker[row]) {
@@ -264,6 +267,7 @@ class StatementFinder {
     } else {
       if (!own) d += kNotOwn;
       if (of_another(lower)) d += kOfAnother;
+      if (!strict_ && q_.field && !q_.dates && tells_of_others(lower)) d += kOfOthers;
     }
     if (lower.ends_with('?')) d += kAsks;
     if (!strict_ && has_any_phrase(lower, kNotSo)) d += kNoFact;

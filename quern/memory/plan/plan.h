@@ -39,17 +39,22 @@ struct Selection {
   std::optional<int32_t> speaker;  // only this one's turns among the rows; none: those of all that are in them
   std::vector<std::string> notes;  // what was set aside, widened, or could not be meant
   bool restricted = false;         // a constraint applied
+  bool timed = false;              // by a time
   size_t size(const TurnTable& table) const;
   bool has(uint32_t row, const TurnTable& table) const;
   std::vector<uint32_t> list(const TurnTable& table) const;                // ascending
   std::optional<RowRuns> runs(const TurnTable& table, size_t most) const;  // none: there are more
 };
-// Turns after clock.now do not exist for the question. Responses are counted among those of `speaker`, when given; the
-// chain does not name the speaker.
+// Whose turns are meant: one speaker's, or those of all but one.
+struct SpeakersMeant {
+  std::optional<int32_t> only = {}, left_out = {};
+};
+// Turns after clock.utc(), whatever their own clocks showed, do not exist for the question. Responses are counted among those of the
+// speakers; the chain does not name them.
 Selection select_rows(const TimeQuery& query, const TurnTable& table, const Clock& clock,
-                      std::optional<int32_t> speaker = std::nullopt);
+                      SpeakersMeant speakers = {});
 // The number of the session going on at `now`: one past the last, unless its last turn is younger than the gap.
-int32_t current_session(const TurnTable& table, LocalSeconds now);
+int32_t current_session(const TurnTable& table, const Clock& clock);
 
 std::string sql_quoted(std::string_view text);
 

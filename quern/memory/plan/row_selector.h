@@ -12,7 +12,7 @@ namespace quern::memory {
 class RowSelector {
  public:
   RowSelector(std::span<const TimeConstraint> constraints, const TurnTable& table, const Clock& clock, RowRuns begin,
-              std::optional<int32_t> speaker);
+              SpeakersMeant speakers);
   void run();
   void count_what_is_kept() { restricted_ = true; }  // sessions are counted among the rows that it begins with
   RowRuns& kept() { return keep_; }
@@ -26,7 +26,8 @@ class RowSelector {
     std::vector<TimeRange> ranges;
     int standing;
   };
-  RowRuns inside(const std::vector<TimeRange>& ranges) const;
+  RowRuns inside(const std::vector<TimeRange>& ranges, Grain grain) const;
+  RowRuns ahead_of_clock() const;
   // select_dates.cc
   bool as_labeled(const TimeConstraint& c, std::vector<TimeRange>& ranges);
   bool labeled_days_ago(const TimeConstraint& c);
@@ -34,7 +35,7 @@ class RowSelector {
   void hold(DateClaim& c, std::vector<DateClaim>& held);
   Day bounded(int64_t at) const;
   void apply_dates(const TimeConstraint& c, std::vector<TimeRange> ranges);
-  void date_steps(const std::vector<TimeRange>& ranges);
+  void date_steps(const std::vector<TimeRange>& ranges, Grain grain);
   void date_beside(const TimeConstraint& c, std::vector<TimeRange>& ranges);
   void recurring(const TimeConstraint& c);
   RowRuns day_by_day(const TimeConstraint& c) const;
@@ -58,7 +59,7 @@ class RowSelector {
   const Clock& clock_;
   size_t n_ = 0;
   int32_t current_ = 1;
-  std::optional<int32_t> speaker_;
+  SpeakersMeant speakers_;
   bool restricted_ = false;  // by dates or hours
   RowRuns keep_;
   std::vector<PlanStep> steps_;

@@ -124,14 +124,33 @@ Day RowSelector::bounded(int64_t at) const {
   return day_part(at);
 }
 
-RowRuns RowSelector::inside(const std::vector<TimeRange>& ranges) const {
+// Turns that have been said, by clocks that are ahead of the asker's: from Tokyo, asked in London.
+RowRuns RowSelector::ahead_of_clock() const {
+  if (n_ == 0 || t_.max_offset <= clock_.offset) return {};
+  return RowRuns::below(n_) & t_.local_between(clock_.now + 1, kNoEnd);
+}
+
+// What reaches to now has what was said until now.
+RowRuns RowSelector::inside(const std::vector<TimeRange>& ranges, Grain grain) const {
   RowRuns out;
-  for (const TimeRange& x : ranges) out = out | t_.local_between(x.lo, x.hi);
+  for (const TimeRange& x : ranges) {
+    if (grain == Grain::second) {
+      const size_t lo = x.lo <= kNoBegin ? 0 : t_.first_at(x.lo - clock_.offset);
+      const size_t hi = x.hi >= kNoEnd ? t_.size() : t_.rows_until(x.hi - clock_.offset);
+      RowRuns one;
+      one.add(lo, hi);
+      out = out | one;
+      continue;
+    }
+    out = out | t_.local_between(x.lo, x.hi);
+    if (x.lo <= clock_.now && x.hi >= clock_.now) out = out | ahead_of_clock();
+  }
   return out;
 }
 
 void RowSelector::apply_dates(const TimeConstraint& c, std::vector<TimeRange> ranges) {
-  const auto any_row = [&] { return !(RowRuns::below(n_) & inside(ranges)).empty(); };
+  Grain grain = c.grain;
+  const auto any_row = [&] { return !(RowRuns::below(n_) & inside(ranges, grain)).empty(); };
   if (c.soft && ranges.size() == 1) {
     if (!any_row()) {
       ranges[0] = {clock_.today() * kDaySeconds, clock_.now};
@@ -151,27 +170,33 @@ void RowSelector::apply_dates(const TimeConstraint& c, std::vector<TimeRange> ra
     // Nothing on that day: days may have been counted in hours.
     const TimeRange hours{clock_.now - (c.argument + 1) * kDaySeconds + 1, clock_.now - c.argument * kDaySeconds};
     const std::vector<TimeRange> day = std::exchange(ranges, {hours});
+    grain = Grain::second;
     if (any_row())
       notes_.push_back(fmt::format("nothing was said on {}: taken as {} times 24 hours",
                                    date_text(day_part(day[0].lo)), c.argument));
     else
-      ranges = day;
+      ranges = day, grain = c.grain;
   }
-  keep_ = keep_ & inside(ranges);
-  date_steps(ranges);
+  keep_ = keep_ & inside(ranges, grain);
+  date_steps(ranges, grain);
 }
 
-void RowSelector::date_steps(const std::vector<TimeRange>& ranges) {
+void RowSelector::date_steps(const std::vector<TimeRange>& ranges, Grain grain) {
   PlanStep s{Column::date, false, {}, ""};
+  const auto reaches_now = [&](const TimeRange& r) { return r.lo <= clock_.now && r.hi >= clock_.now; };
+  const std::string ahead =
+      grain != Grain::second && std::any_of(ranges.begin(), ranges.end(), reaches_now) && !ahead_of_clock().empty()
+          ? fmt::format(" OR ts + tz_off > {}", clock_.now)
+          : "";
   if (ranges.empty()) {
     s.sql = "0";
     steps_.push_back(s);
     return;
   }
-  const bool whole = std::all_of(ranges.begin(), ranges.end(), whole_days);
+  const bool whole = grain != Grain::second && std::all_of(ranges.begin(), ranges.end(), whole_days);
   const TimeRange& one = ranges[0];
-  if (!whole && ranges.size() == 1 && one.lo != kNoBegin && one.hi != kNoEnd &&
-      day_part(one.lo) == day_part(one.hi)) {
+  if (!whole && ranges.size() == 1 && one.lo != kNoBegin && one.hi != kNoEnd && ahead.empty() &&
+      grain != Grain::second && day_part(one.lo) == day_part(one.hi)) {
     s.values = {date_text(day_part(one.lo))}, s.sql = fmt::format("day = {}", day_part(one.lo));
     steps_.push_back(s);
     steps_.push_back({Column::time,
@@ -194,10 +219,11 @@ void RowSelector::date_steps(const std::vector<TimeRange>& ranges) {
       const LocalSeconds lo = r.lo == kNoBegin ? bounded(r.lo) * kDaySeconds : r.lo,
                          hi = r.hi == kNoEnd ? clock_.now : r.hi;
       s.values.push_back(time_text(lo)), s.values.push_back(time_text(hi));
-      s.sql += fmt::format("ts + tz_off BETWEEN {} AND {}", lo, hi);
+      s.sql += grain == Grain::second ? fmt::format("ts BETWEEN {} AND {}", lo - clock_.offset, hi - clock_.offset)
+                                      : fmt::format("ts + tz_off BETWEEN {} AND {}", lo, hi);
     }
   }
-  s.sql = "(" + s.sql + ")";
+  s.sql = "(" + s.sql + ahead + ")";
   steps_.push_back(std::move(s));
 }
 

@@ -10,12 +10,6 @@
 namespace quern::memory {
 namespace {
 
-size_t rows_until(const TurnTable& t, LocalSeconds now) {
-  size_t n = t.size();
-  while (n > 0 && t.local(n - 1) > now) --n;
-  return n;
-}
-
 struct Alternatives {
   std::vector<std::vector<TimeConstraint>> held, excepted;
   size_t taken_back = 0;  // exceptions in front of what is held: "not in March, in February"
@@ -54,10 +48,10 @@ Alternatives alternatives_of(const TimeQuery& q) {
 }  // namespace
 
 RowSelector::RowSelector(std::span<const TimeConstraint> constraints, const TurnTable& table, const Clock& clock,
-                         RowRuns begin, std::optional<int32_t> speaker)
-    : constraints_(constraints), t_(table), clock_(clock), speaker_(speaker), keep_(std::move(begin)) {
+                         RowRuns begin, SpeakersMeant speakers)
+    : constraints_(constraints), t_(table), clock_(clock), speakers_(speakers), keep_(std::move(begin)) {
   n_ = keep_.size();
-  current_ = current_session(table, clock.now);
+  current_ = current_session(table, clock);
 }
 
 void RowSelector::run() {
@@ -69,7 +63,8 @@ void RowSelector::run() {
   const auto n_session = std::count_if(constraints_.begin(), constraints_.end(),
                                        [](const TimeConstraint& c) { return c.axis == Axis::session; });
   if (n_session > 1 && keep_.empty()) notes_.push_back("the sessions that are named exclude each other");
-  if (speaker_) keep_ = keep_ & RowRuns::of(t_.said_by(*speaker_));
+  if (speakers_.only) keep_ = keep_ & RowRuns::of(t_.said_by(*speakers_.only));
+  if (speakers_.left_out) keep_ = keep_ - RowRuns::of(t_.said_by(*speakers_.left_out));
   for (const TimeConstraint& c : constraints_)
     if (c.axis == Axis::response) responses(c);
 }
@@ -85,10 +80,10 @@ PlanStep response_runs(const RowRuns& rows, const TurnTable& t) {
   return s;
 }
 
-int32_t current_session(const TurnTable& t, LocalSeconds now) {
-  const size_t n = rows_until(t, now);
+int32_t current_session(const TurnTable& t, const Clock& clock) {
+  const size_t n = t.rows_until(clock.utc());
   if (n == 0) return 1;
-  return t.session[n - 1] + (now - t.local(n - 1) > t.gap ? 1 : 0);
+  return t.session[n - 1] + (clock.utc() - t.utc[n - 1] > t.gap ? 1 : 0);
 }
 
 namespace {
@@ -134,16 +129,15 @@ std::optional<RowRuns> Selection::runs(const TurnTable& t, size_t most) const {
   return out;
 }
 
-Selection select_rows(const TimeQuery& query, const TurnTable& table, const Clock& clock,
-                      std::optional<int32_t> speaker) {
-  const size_t n = rows_until(table, clock.now);
+Selection select_rows(const TimeQuery& query, const TurnTable& table, const Clock& clock, SpeakersMeant speakers) {
+  const size_t n = table.rows_until(clock.utc());
   Selection out;
   out.notes = query.notes;
   if (n < table.size())
-    out.notes.push_back(
-        fmt::format("{} turns are later than {} and left out", table.size() - n, time_text(clock.now)));
+    out.notes.push_back(fmt::format("{} {} later than {} and left out", counted_text(table.size() - n, "turn"),
+                                    table.size() - n == 1 ? "is" : "are", time_text(clock.now)));
   if (query.constraints.empty()) {
-    out.rows = RowRuns::below(n), out.speaker = speaker;
+    out.rows = RowRuns::below(n), out.speaker = speakers.only;
     return out;
   }
   const Alternatives all = alternatives_of(query);
@@ -151,10 +145,10 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
   const bool counts = all.held.size() > 1 || !all.excepted.empty() ||
                       std::any_of(query.constraints.begin(), query.constraints.end(),
                                   [](const TimeConstraint& c) { return c.axis == Axis::response; });
-  if (!counts) out.speaker = speaker;
+  if (!counts) out.speaker = speakers.only;
   RowRuns kept;
   for (const std::vector<TimeConstraint>& held : all.held) {
-    RowSelector one(held, table, clock, RowRuns::below(n), counts ? speaker : std::nullopt);
+    RowSelector one(held, table, clock, RowRuns::below(n), counts ? speakers : SpeakersMeant{});
     one.run();
     kept = kept | one.kept();
     for (PlanStep& s : one.steps()) out.plan.steps.push_back(std::move(s));
@@ -165,21 +159,21 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
     if (behind && leaves_out_nothing(all.held, gone[0]))
       out.notes.push_back(fmt::format("{} is left out of a time that it is no part of",
                                       date_text(day_part(std::max(gone[0].ranges[0].lo, kNoBegin + kDaySeconds)))));
-    RowSelector one(gone, table, clock, kept, std::nullopt);
+    RowSelector one(gone, table, clock, kept, {});
     one.count_what_is_kept();
     one.run();
     kept = kept - one.kept();
     for (std::string& note : one.notes()) out.notes.push_back(std::move(note));
   }
   out.rows = std::move(kept);
-  out.restricted = !query.constraints.empty();
+  out.restricted = out.timed = !query.constraints.empty();
   if (all.held.size() > 1 || !all.excepted.empty())
     out.plan.steps = {response_runs(out.rows, table)};
   else if (n < table.size() && out.restricted && n > 0)
     out.plan.steps.push_back({Column::date_time,
                               true,
                               {time_text(table.local(0)), time_text(clock.now)},
-                              fmt::format("ts + tz_off <= {}", clock.now)});
+                              fmt::format("ts <= {}", clock.utc())});
   return out;
 }
 

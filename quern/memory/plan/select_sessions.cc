@@ -75,7 +75,9 @@ void RowSelector::sessions(const TimeConstraint& c) {
   }
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  if (wanted.empty()) notes_.push_back(fmt::format("there are {} sessions, none of that number", last));
+  if (wanted.empty())
+    notes_.push_back(fmt::format("there {} {}, none of that number", last == 1 ? "is" : "are",
+                                 counted_text(static_cast<size_t>(last), "session")));
   take(wanted);
 }
 

@@ -48,7 +48,8 @@ struct TurnTable {
   // Rows whose clock on the wall showed lo to hi. Found by search; only those within the offsets' spread of an end are
   // looked at one by one. The search begins at a row at or before the first of them.
   RowRuns local_between(LocalSeconds lo, LocalSeconds hi, size_t begin = 0) const;
-  size_t first_at(int64_t second, size_t begin = 0) const;       // the first row of that time (utc) or a later one
+  size_t first_at(int64_t second, size_t begin = 0) const;  // the first row of that time (utc) or a later one
+  size_t rows_until(int64_t second) const { return first_at(second + 1); }  // how many are no later (utc)
   size_t session_begin(int32_t number, size_t begin = 0) const;  // the first row of that session or of a later one
   RowRuns in_sessions(std::span<const int32_t> numbers) const;   // ascending
   std::vector<int32_t> sessions_of(const RowRuns& rows) const;

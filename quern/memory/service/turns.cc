@@ -42,8 +42,8 @@ FoundTurns find_turns(Memory& m, std::string_view question, const AskOptions& op
   const auto k = static_cast<size_t>(options.k);
   out.notes = out.result.notes;
   if (numbers.size() > k) {
-    out.notes.push_back(
-        fmt::format("{} turns match; these are {} of them: raise k or name a shorter time", numbers.size(), k));
+    out.notes.push_back(fmt::format("{} match; these are {} of them: raise k or name a shorter time",
+                                    counted_text(numbers.size(), "turn"), k));
     numbers.resize(k);
   }
   for (const int32_t number : numbers) {
@@ -61,15 +61,21 @@ std::vector<int32_t> chosen_turns(Memory& m, const TurnChoice& c) {
   std::vector<int32_t> out;
   for (size_t row = 0; row < t.size(); ++row)
     if ((c.response && t.response[row] == *c.response) || (c.session && t.session[row] == *c.session) ||
-        (c.before && t.local(row) < *c.before))
+        (c.before && t.utc[row] < *c.before))
       out.push_back(t.response[row]);
   return out;
 }
 
-LocalSeconds wall_time(const std::optional<std::string>& text, const char* what, const Zone& zone) {
-  if (!text) return zone.to_local(seconds_now());
-  const WrittenTime t = parse_time_text(*text, what);
-  return t.offset ? zone.to_local(t.local - *t.offset) : t.local;
+WallTime wall_time(const std::optional<std::string>& text, const char* what, const Zone& zone) {
+  int64_t utc = 0;
+  if (!text) {
+    utc = seconds_now();
+  } else {
+    const WrittenTime t = parse_time_text(*text, what);
+    if (!t.offset) return {t.local, static_cast<int32_t>(t.local - zone.to_utc(t.local))};
+    utc = t.local - *t.offset;
+  }
+  return {zone.to_local(utc), zone.offset_at(utc)};
 }
 
 }  // namespace quern::memory

@@ -31,12 +31,18 @@ FoundTurns find_turns(Memory& m, std::string_view question, const AskOptions& op
 // Which turns: exactly one of the three.
 struct TurnChoice {
   std::optional<int64_t> response, session;
-  std::optional<LocalSeconds> before;  // on the wall of the conversation
+  std::optional<int64_t> before;  // since 1970, whatever the clocks of the turns showed
 };
 // Their response numbers; none: no turn is meant.
 std::vector<int32_t> chosen_turns(Memory& m, const TurnChoice& choice);
 
+// On the wall of the zone, with what that wall is ahead of Greenwich: an hour that a clock shows twice is one of the two.
+struct WallTime {
+  LocalSeconds local = 0;
+  int32_t offset = 0;
+  int64_t utc() const { return local - offset; }
+};
 // A time as text on the wall of the zone, or with its own offset; nothing: now.
-LocalSeconds wall_time(const std::optional<std::string>& text, const char* what, const Zone& zone);
+WallTime wall_time(const std::optional<std::string>& text, const char* what, const Zone& zone);
 
 }  // namespace quern::memory

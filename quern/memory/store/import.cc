@@ -76,6 +76,8 @@ std::vector<ImportedConversation> read_conversations(const std::filesystem::path
       return value && !value->is_null() ? value->as_string(where + ": " + key) : std::string();
     };
     const std::string name = text_at("conversation"), user = text_at("user");
+    if (text_at("text").find_first_not_of(" \t\r\n\f\v") == std::string::npos && j.find("text"))
+      fail("{}: \"text\" is empty: expected what was said", where);
     const auto [at, fresh] = known.try_emplace({user, name}, out.size());
     if (fresh) {
       out.push_back({name, user, text_at("zone"), {}});

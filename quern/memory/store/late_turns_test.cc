@@ -87,6 +87,23 @@ TEST(LateTurns, AnyOrderGivesTheSameSessions) {
   }
 }
 
+// Also where a turn lies between two others and within the gap of both.
+TEST(LateTurns, ManyAtOnceInAnyOrderAreCutAsSorted) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const Rng rng(seed);
+    std::vector<SpokenTurn> turns;
+    for (uint64_t i = 0; i < 40; ++i) turns.push_back(at(static_cast<int64_t>(rng.bits(i) % 60'000)));
+    Numbered mixed, sorted;
+    mixed.store.append_all(mixed.conversation.id, turns);
+    std::stable_sort(turns.begin(), turns.end(), [](const auto& a, const auto& b) { return a.utc < b.utc; });
+    const std::vector<StoredTurn> placed = sorted.store.append_all(sorted.conversation.id, turns);
+    EXPECT_EQ(mixed.sessions(), sorted.sessions()) << seed;
+    const SpokenTurn next = at(80'000);
+    EXPECT_EQ(mixed.store.append(mixed.conversation.id, next).session, placed.back().session + 1) << seed;
+    EXPECT_EQ(sorted.store.append(sorted.conversation.id, next).session, placed.back().session + 1) << seed;
+  }
+}
+
 TEST(LateTurns, TheTableGrowsAsItIsLoaded) {
   const Rng rng(7);
   Numbered n;

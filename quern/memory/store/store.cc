@@ -189,6 +189,8 @@ StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t, 
   checked(t.text, "text of the turn");
   checked(t.speaker, "speaker");
   if (t.speaker.empty()) fail("a turn needs a speaker");
+  if (t.text.find_first_not_of(" \t\r\n\f\v") == t.text.npos)
+    fail("the turn of '{}' is empty: expected what was said", t.speaker);
   for (const int64_t time : {t.utc, t.utc + t.offset})
     if (time < kFirstSecond || time > kLastSecond) fail("time {}: not in the years 1 to 9999", t.utc);
   last_->bind(conversation);
@@ -202,8 +204,8 @@ StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t, 
   const bool first = last_->integer(4) != 0;
   last_->reset();
   int64_t last = session;
-  if (!first && t.utc < before && placing == Placing::later) {
-    out.late = true;  // session 0: place_all_late() gives it one
+  if (placing == Placing::together || (!first && t.utc < before && placing == Placing::later)) {
+    out.late = !first && t.utc < before;  // session 0: place_all_late() gives it one
   } else if (!first && t.utc < before) {
     const SessionPlace at = place_late(conversation, t.utc, gap, static_cast<int32_t>(session));
     out.session = at.session, out.late = at.late, out.moved_sessions = at.moved;
@@ -238,9 +240,12 @@ StoredTurn ConversationStore::append(int64_t conversation, const SpokenTurn& tur
 std::vector<StoredTurn> ConversationStore::append_all(int64_t conversation, const std::vector<SpokenTurn>& turns) {
   std::vector<StoredTurn> out;
   out.reserve(turns.size());
+  const bool in_order = std::is_sorted(turns.begin(), turns.end(),
+                                       [](const SpokenTurn& a, const SpokenTurn& b) { return a.utc < b.utc; });
   SqliteWrite w(db_);
-  for (const SpokenTurn& t : turns) out.push_back(insert(conversation, t, Placing::later));
-  if (std::any_of(out.begin(), out.end(), [](const StoredTurn& t) { return t.late; })) {
+  for (const SpokenTurn& t : turns)
+    out.push_back(insert(conversation, t, in_order ? Placing::later : Placing::together));
+  if (!in_order || std::any_of(out.begin(), out.end(), [](const StoredTurn& t) { return t.late; })) {
     place_all_late(conversation);
     SqliteStatement number = db_.prepare("SELECT session FROM turn WHERE id = ?");
     for (StoredTurn& t : out) {

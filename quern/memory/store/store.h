@@ -64,7 +64,8 @@ class ConversationStore {
   ConversationInfo create(const std::string& name, const std::string& zone, int64_t gap,
                           const std::string& user = {});
   StoredTurn append(int64_t conversation, const SpokenTurn& turn);  // one transaction
-  // Many turns as one transaction; nothing of it stays when one is refused.
+  // Many turns as one transaction: their sessions do not depend on the order in which they are given. Nothing of it stays
+  // when one is refused.
   std::vector<StoredTurn> append_all(int64_t conversation, const std::vector<SpokenTurn>& turns);
   TurnTable load(const ConversationInfo& conversation);
   std::vector<std::string> speakers(int64_t conversation);                       // by their number in the table
@@ -87,7 +88,7 @@ class ConversationStore {
   void check();            // throws Error unless the file is sound
 
  private:
-  enum class Placing { now, later };  // of turns that are late
+  enum class Placing { now, later, together };  // later: of turns that are late; together: of all
   StoredTurn insert(int64_t conversation, const SpokenTurn& turn, Placing placing);
   struct SessionPlace {
     int32_t session;

@@ -60,7 +60,7 @@ TEST(ConversationStore, GapsBeginSessions) {
 TEST(ConversationStore, TextIsKeptVerbatim) {
   ConversationStore s(":memory:", {.create = true, .durable = false});
   const ConversationInfo c = s.create("x'; DROP TABLE turn; --", "UTC", 1200);
-  const std::string nasty[] = {"'); DROP TABLE turn; --", std::string("a\0b", 3), "", "naïve 日本 🙂",
+  const std::string nasty[] = {"'); DROP TABLE turn; --", std::string("a\0b", 3), " x ", "naïve 日本 🙂",
                                std::string(10 << 20, 'x')};
   int64_t at = 0;
   for (const std::string& text : nasty) {

@@ -158,4 +158,8 @@ WrittenTime parse_time_text(std::string_view text, std::string_view what) {
   return out;
 }
 
+std::string counted_text(size_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
 }  // namespace quern::memory

@@ -50,4 +50,6 @@ struct WrittenTime {
 // "2023-05-08", "2023-05-08 13:56", "2023-05-08T13:56:04+02:00", "… Z". Throws Error naming `what`.
 WrittenTime parse_time_text(std::string_view text, std::string_view what);
 
+std::string counted_text(size_t n, std::string_view what);  // "1 turn", "2 turns"
+
 }  // namespace quern::memory

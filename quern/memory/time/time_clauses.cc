@@ -37,6 +37,7 @@ size_t TimeParser::period(size_t i, Period& out, int depth) const {
   attempt(part_of_period(i, p, depth));
   attempt(week_of(i, p, depth));
   attempt(part_of_day(i, p, depth));
+  attempt(night_between(i, p));
   attempt(day_word(i, p));
   attempt(before_last(i, p));
   attempt(ago(i, p));
@@ -148,11 +149,13 @@ size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out
     return sep + 1;
   }
   range_end(sep, b);
-  const Period& to = b.period;
+  Period& to = b.period;
+  if (b.after_period && !to.impossible)
+    share_span_year({.first = j, .left = left, .sep = sep, .end = b.after_period}, from, to);
   const bool named = from.rule == TimeRule::named_day || weekday_here(j);
   if (b.after_period && named && to.hi < from.lo && to.first() == to.last())  // Monday to Wednesday of last week
     while (from.lo > to.lo) from.lo -= 7 * kDaySeconds, from.hi -= 7 * kDaySeconds;
-  if (!b.after_period || to.impossible || (to.hi < from.lo && !earlier_holiday(to, from))) return 0;
+  if (!b.after_period || to.impossible || to.hi < from.lo) return 0;
   out = from;
   out.hi = to.hi, out.absolute = from.absolute && to.absolute, out.name = "date-span", out.rule = TimeRule::plain;
   out.grain = Grain::week;
@@ -234,19 +237,11 @@ size_t TimeParser::onward(size_t i, size_t end) const {
   return end;
 }
 
-// "in February and November 2024": the year is that of both.
-void TimeParser::share_year(int year, TimeConstraint& out) const {
-  if (out.grain != Grain::month && out.grain != Grain::day) return;
-  for (TimeRange& r : out.ranges) {
-    const Civil c = civil(day_part(r.lo));
-    if (!date_exists(year, c.month, c.day)) continue;
-    const Day lo = day_of(year, c.month, c.day);
-    r = {lo * kDaySeconds, ((out.grain == Grain::month ? add_months(lo, 1) - 1 : lo) + int64_t{1}) * kDaySeconds - 1};
-  }
-}
-
 // "in May and July", "on May 8th or 9 June": what follows the first
-size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
+size_t TimeParser::more_periods(size_t begin, size_t end, TimeConstraint& out) {
+  std::vector<size_t> places = {begin};
+  bool dated = names_year(begin, end);
+  const size_t first_end = end;
   while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ',')) && !out.ranges.empty()) {
     size_t k = is(end, Word::and_) || is(end, Word::or_) ? end + 1 : end;
     if (k == end && excepting_ && preposition(k)) break;  // "not in March, in February"
@@ -255,8 +250,21 @@ size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
     Period q;
     const size_t more = period(k, q);
     if (more && excepted_behind(more)) break;  // "the last 5 days, Tuesday excluded"
-    if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
-    if (q.year_said && out.absolute && !out.year_said) share_year(civil(q.first()).year, out);
+    if (!more || q.impossible || q.grain != out.grain) break;
+    const bool of_year = names_year(k, more), bare = lacks_year(k, more);
+    const bool shared = of_year && !dated && places.size() < kLongestList && lacks_year(begin, first_end);
+    if (q.absolute != out.absolute && !shared) break;
+    if (shared) share_list_year(civil(q.first()).year, places, out), out.absolute = q.absolute, dated = true;
+    if (bare && dated && out.ranges.size() == 1 && names_year(begin, first_end)) {  // "in March 2022 and May"
+      const int year = civil(day_part(out.ranges[0].lo)).year;
+      Period same;
+      if (period_by(day_of(year, 12, 31), k, same) == more && civil(same.first()).year == year && same.lo != q.lo) {
+        out_.notes.push_back(
+            fmt::format("'{}' is taken as of {}", text_.substr(t_[k].begin, t_[more - 1].end - t_[k].begin), year));
+        q = same;
+      }
+    }
+    places.push_back(k);
     if (q.name == std::string_view(kDayOfNamedWeek) && out.rule == TimeRule::named_day)
       for (TimeRange& r : out.ranges) {  // "on Wednesday and Friday last week"
         const Day d = week_begin(q.first()) + weekday_of(day_part(r.lo));
@@ -304,7 +312,7 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   if (const size_t behind = onward(i, end); behind > end) end = behind, open = RangeOpening::since;
   if (is(end, Word::or_) && (is(end + 1, Word::earlier) || (is(end + 1, Word::before) && sentence_end(end + 2))))
     end += 2, open = RangeOpening::until;
-  if (open == RangeOpening::none || out.ranges.empty()) return more_periods(end, out);
+  if (open == RangeOpening::none || out.ranges.empty()) return more_periods(j, end, out);
   TimeRange& r = out.ranges[0];
   switch (open) {
     case RangeOpening::since:
@@ -386,7 +394,7 @@ void TimeParser::drop_vague() {
 
 TimeQuery TimeParser::run() {
   std::vector<uint8_t> used(n_, 0);
-  size_t last_end = SIZE_MAX, except_until = 0, except_from = 0, except_behind = 0;
+  size_t last_begin = 0, last_end = SIZE_MAX, except_until = 0, except_from = 0, except_behind = 0;
   for (size_t i = 0; i < n_;) {
     TimeConstraint c;
     excepting_ = i < except_until;
@@ -417,6 +425,7 @@ TimeQuery TimeParser::run() {
       c.join = TimeJoin::except, c.end = t_[behind - 1].end, end = behind;
       out_.constraints.push_back(std::move(c));
     } else if (i < except_until) {
+      read_in_frame(i, end, c);
       c.join = TimeJoin::except, except_until = 0, c.begin = t_[except_from].begin;
       for (uint8_t& u : used)
         if (u == 2) u = 1;
@@ -424,9 +433,13 @@ TimeQuery TimeParser::run() {
     } else if (!ahead(c, i)) {
       if (last_end != SIZE_MAX && corrected(last_end, i)) take_back(c);
       const bool unites = last_end != SIZE_MAX && united(last_end, is(i, Word::from) || is(i, Word::to) ? i + 1 : i);
+      if (unites)
+        share_united_year({.first = last_begin, .left = last_end, .sep = i, .end = end}, c);
+      else
+        read_in_frame(i, end, c);
       join_in(std::move(c), unites ? Between::unites : Between::nothing);
     }
-    last_end = end, i = end;
+    last_begin = i, last_end = end, i = end;
   }
   drop_vague();
   settle_hours();

@@ -314,6 +314,7 @@ size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
         break;
       days.push_back(d), end = more;
     }
+    if (const size_t with_year = year(end, p.year)) end = with_year;  // "March 5, 7 and 9, 2022"
   } else {
     size_t k = skip(j, Word::the);
     for (size_t m = day_number(k, d); m && days.size() < kLongestList; m = day_number(k, d)) {

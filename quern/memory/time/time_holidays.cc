@@ -48,6 +48,15 @@ bool TimeParser::holiday_is_time(size_t i, size_t end) const {
     for (size_t k = 0; k + 1 < i; ++k)
       if ((holidays_[k].words && k + holidays_[k].words == i - 1) || is(k, Word::between)) return true;
   if (is(end, Lex::session) && t_[end].value == 0) return true;
+  // "at Easter, Whitsun and Christmas": as the first of the list
+  size_t list = i;
+  for (size_t n = 0; n < kLongestList && list > 0 && t_[list].before == ','; ++n) {
+    size_t words = 1;
+    while (words < kLongestHolidayName && words < list && holidays_[list - words].words != words) ++words;
+    if (words > list || holidays_[list - words].words != words) break;
+    list -= words;
+  }
+  if (list < i) return list > 0 && preposition(list - 1) && !said(list - 1, "about");
   const bool apart = end < n_ && (t_[end].before == ':' || t_[end].before == ',' ||
                                   (t_[end].before == '-' && t_[end].begin > t_[end - 1].end + 1));
   const bool first = i == 0 || t_[i].starts || (i == 1 && (is(0, Word::the) || is(0, Word::and_)));
@@ -91,18 +100,6 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   out.absolute = true, out.year_said = with_year != 0 || of.year != 0;
   out.argument = &h - holidays().data();
   return j;
-}
-
-// "between Christmas and New Year": where the second lies before the first, the first is of the year before.
-bool TimeParser::earlier_holiday(const Period& to, Period& from) const {
-  if (from.name != std::string_view("holiday") || to.name != std::string_view("holiday") || from.year_said)
-    return false;
-  const auto day = holiday_day(holidays()[static_cast<size_t>(from.argument)], civil(from.first()).year - 1);
-  if (!day || from.grain != Grain::day) return false;
-  const int64_t argument = from.argument;
-  from = Period::days(*day, *day, Grain::day, "holiday");
-  from.absolute = true, from.argument = argument;
-  return from.lo <= to.hi;
 }
 
 }  // namespace quern::memory

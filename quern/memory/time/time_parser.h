@@ -3,6 +3,7 @@
 // time_periods.cc periods relative to now, time_sessions.cc sessions and responses, time_clauses.cc prepositions.
 #pragma once
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "quern/memory/time/holidays.h"
@@ -85,7 +86,6 @@ class TimeParser {
   void find_holidays();
   HolidayYear holiday_opening(size_t i, size_t& name) const;
   bool holiday_is_time(size_t i, size_t end) const;
-  bool earlier_holiday(const Period& to, Period& from) const;
   size_t season(size_t i, Period& out) const;
   size_t quarter(size_t i, Period& out) const;
   size_t plain_year(size_t i, Period& out) const;
@@ -134,8 +134,7 @@ class TimeParser {
   size_t period_range(size_t j, Word opening, RangeEnd& b, Period& out) const;
   RangeOpening range_opening(size_t i, size_t& j) const;
   size_t onward(size_t i, size_t end) const;
-  size_t more_periods(size_t end, TimeConstraint& out) const;
-  void share_year(int year, TimeConstraint& out) const;
+  size_t more_periods(size_t begin, size_t end, TimeConstraint& out);
   size_t clause(size_t i, TimeConstraint& out);
   bool mentioned(size_t i) const;
   void drop_vague();
@@ -161,6 +160,21 @@ class TimeParser {
   bool names_day(size_t i) const;
   size_t clock_time(size_t i, int32_t& lo, int32_t& hi, bool& guessed) const;
   TimeConstraint from_period(const Period& p) const;
+
+  // time_nights.cc
+  size_t night_between(size_t i, Period& out) const;
+  // time_years.cc
+  struct SpanPlace {  // tokens
+    size_t first = 0, left = 0, sep = 0, end = 0;
+  };
+  bool names_year(size_t from, size_t to) const;
+  bool lacks_year(size_t from, size_t to) const;
+  size_t period_by(Day day, size_t i, Period& out) const;
+  void share_span_year(SpanPlace at, Period& from, Period& to) const;
+  size_t clause_by(Day day, size_t i, TimeConstraint& out) const;
+  void share_united_year(SpanPlace at, TimeConstraint& c);
+  void read_in_frame(size_t i, size_t end, TimeConstraint& c);
+  void share_list_year(int year, std::span<const size_t> places, TimeConstraint& out) const;
 
   // time_vague.cc
   size_t vague(size_t i, TimeConstraint& out);

@@ -17,12 +17,15 @@ enum class Semantics : uint8_t { strict, tmd };
 
 struct Clock {
   LocalSeconds now = 0;  // on the asker's wall
+  int32_t offset = 0;    // of that wall, seconds east of Greenwich
   Semantics semantics = Semantics::strict;
   DateOrder order;
   Day today() const { return day_part(now); }
+  int64_t utc() const { return now - offset; }
 };
 
 enum class Axis : uint8_t { date, weekday, clock, session, response };
+// second: instants on the asker's wall, whatever a turn's own clock showed
 enum class Grain : uint8_t { second, part, day, week, month, season, year };
 
 // Rules that mean something else to the data set's labels keep what was said.

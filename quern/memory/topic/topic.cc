@@ -99,6 +99,10 @@ const std::unordered_set<std::string>& of_talking() {
   return *set;
 }
 
+// What follows is what the question asks about.
+constexpr std::string_view kOfSubject[] = {"about",     "regarding", "concerning", "mention",
+                                           "mentioned", "mentions",  "mentioning"};
+
 bool slip_of_talking(std::string_view word) {  // "disucss"
   constexpr std::string_view kVerbs[] = {"discuss", "discussed", "talked",    "conversation", "conversations",
                                          "session", "sessions",  "summarize", "summarise",    "mentioned"};
@@ -152,11 +156,13 @@ Topic topic_of(std::string_view question, const TimeQuery& time, const std::vect
   Topic out;
   for (const auto& [begin, end] : asking_sentences(question)) {
     const size_t from = begin;
+    bool subject = false;
     recall::for_each_word(question.substr(begin, end - begin), [&](size_t b, size_t e) {
       const size_t at = from + b, stop = from + e;
       for (const TimeConstraint& c : time.constraints)
         if (at < c.end && stop > c.begin) return;
       std::string word = lowered(question.substr(at, stop - at));
+      subject |= std::find(std::begin(kOfSubject), std::end(kOfSubject), word) != std::end(kOfSubject);
       if (word.size() < 2 || recall::is_stopword(word)) return;
       if (at > 0 && question[at - 1] == '\'' && word.size() <= 2) return;  // 's, 're, 've
       if (std::find(names.begin(), names.end(), word) != names.end()) return;
@@ -170,6 +176,7 @@ Topic topic_of(std::string_view question, const TimeQuery& time, const std::vect
         return;
       }
       if (slip_of_talking(word)) return;
+      if (subject) out.subjects.push_back(word);
       out.words.push_back(std::move(word));
     });
   }

@@ -12,9 +12,10 @@
 namespace quern::memory {
 
 struct Topic {
-  std::vector<std::string> words;  // as written, lower case
-  std::vector<std::string> deeds;  // words of talking that may also be a deed ("What did Ada write?")
-  std::string text() const;        // joined by spaces
+  std::vector<std::string> words;          // as written, lower case
+  std::vector<std::string> subjects = {};  // those of them that stand behind "about" and the like
+  std::vector<std::string> deeds;          // words of talking that may also be a deed ("What did Ada write?")
+  std::string text() const;                // joined by spaces
 };
 // `names`: words that count as people, not as topics.
 Topic topic_of(std::string_view question, const TimeQuery& time, const std::vector<std::string>& names);

@@ -136,6 +136,7 @@ matins = mornings
 apres midi | aprem = afternoon
 soir | soiree = evening
 soirs = evenings
+combien de fois = how many times
 nuit = night
 nuits = nights
 midi = noon

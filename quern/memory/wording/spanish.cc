@@ -116,6 +116,7 @@ manana = manana~
 esta manana = this morning
 ayer por la manana = yesterday morning
 ayer por la tarde = yesterday afternoon
+cuantas veces | con que frecuencia = how many times
 ayer por la noche | ayer noche | ayer en la noche = yesterday nighttime
 ayer a mediodia | ayer al mediodia = yesterday at noon
 anteayer por la noche = the day before yesterday in the nighttime

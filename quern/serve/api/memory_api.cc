@@ -30,7 +30,8 @@ memory::SpokenTurn read_turn(const Json& j, const std::string& where, const memo
   const Fields f(j);
   memory::SpokenTurn t{.speaker = checked_name(f.text("speaker"), where + "speaker", "user"), .text = {}};
   const auto text = f.text("text");
-  if (!text || text->empty()) bad_field(where + "text", "expected what was said");
+  if (!text || text->find_first_not_of(" \t\r\n\f\v") == text->npos)
+    bad_field(where + "text", "expected what was said");
   const Json* time = f.find("time");
   if (!time || time->is_int()) {
     t.text = *text, t.utc = time ? time->as_int() : now;

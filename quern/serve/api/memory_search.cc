@@ -17,6 +17,7 @@ struct Hit {
   Json turn;
   int64_t utc = 0;
   double score = -1;
+  bool unmatched = false;
 };
 
 std::vector<memory::ContextTurn> read_context(const Fields& f) {
@@ -87,7 +88,8 @@ Json search_memory(const MemoryCall& c, const Json& body) {
     if (!held || (*held)->table().size() == 0) continue;
     memory::Memory& m = **held;
     try {
-      o.now = memory::wall_time(now, "now", m.zone());
+      const memory::WallTime at = memory::wall_time(now, "now", m.zone());
+      o.now = at.local, o.offset = at.offset;
     } catch (const Error& e) {
       bad_field("now", "{}", e.what());
     }
@@ -102,11 +104,14 @@ Json search_memory(const MemoryCall& c, const Json& body) {
     for (const memory::FoundTurn& t : found.turns) {
       Hit h{memory_turn_json(m, t.row), m.table().utc[t.row], t.score};
       if (t.score >= 0) h.turn.set("score", t.score);
+      if (h.unmatched = found.result.unmatched; h.unmatched) h.turn.set("unmatched", true);
       hits.push_back(std::move(h));
     }
   }
   // Where a topic is met somewhere, what was taken for its time alone says less.
   const bool ranked = std::any_of(hits.begin(), hits.end(), [](const Hit& h) { return h.score >= 0; });
+  const auto matched = std::count_if(hits.begin(), hits.end(), [](const Hit& h) { return !h.unmatched; });
+  if (matched > 0) std::erase_if(hits, [](const Hit& h) { return h.unmatched; });
   if (ranked) std::erase_if(hits, [](const Hit& h) { return h.score < 0; });
   std::stable_sort(hits.begin(), hits.end(),
                    [&](const Hit& a, const Hit& b) { return ranked ? a.score > b.score : a.utc < b.utc; });
@@ -115,6 +120,7 @@ Json search_memory(const MemoryCall& c, const Json& body) {
     notes.push_back(fmt::format("{} turns of several conversations match; these are {} of them", hits.size(), k));
     hits.resize(k);
   }
+  const auto found_turns = std::min<int64_t>(matched, static_cast<int64_t>(hits.size()));
   if (hits.empty()) {
     notes.insert(notes.end(), unmet.begin(), unmet.end());
     notes.push_back(plans.as_array().empty() ? "nothing found: the memory holds no turn yet"
@@ -124,7 +130,7 @@ Json search_memory(const MemoryCall& c, const Json& body) {
   Json data = Json::array(), said = Json::array(), j = Json::object();
   for (Hit& h : hits) data.push(std::move(h.turn));
   for (const std::string& n : notes) said.push(n);
-  j.set("object", "memory.search"), j.set("question", *question), j.set("found", static_cast<int64_t>(hits.size()));
+  j.set("object", "memory.search"), j.set("question", *question), j.set("found", found_turns);
   j.set("data", std::move(data)), j.set("plans", std::move(plans)), j.set("notes", std::move(said));
   return j;
 }

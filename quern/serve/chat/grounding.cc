@@ -77,7 +77,7 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   const auto held = conversations->open({g.user, name});
   memory::Memory& m = *held;
   const int32_t offset = m.zone().offset_at(utc);
-  ask.now = utc + offset;
+  ask.now = utc + offset, ask.offset = offset;
   memory::MemoryResult a;
   if (m.table().size() > 0 && !question.empty()) a = m.ask(question, ask);
   const memory::TurnTable& table = m.table();
@@ -105,15 +105,18 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   }
   std::sort(told.begin(), told.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   Json list = Json::array(), notes = Json::array();
+  if (a.unmatched && !told.empty()) found += "(Nothing matches the topic; this was said at that time.)\n";
   for (auto& [row, one] : told) {
     found += fmt::format("[{}] {}: {}\n", one.at("time").as_string(), one.at("speaker").as_string(),
                          one.at("text").as_string());
     list.push(std::move(one));
   }
   for (const std::string& n : a.notes) notes.push(n);
-  if (left_out > 0) notes.push(fmt::format("{} more turns did not fit {} tokens", left_out, maximum));
+  if (left_out > 0)
+    notes.push(fmt::format("{} more turn{} did not fit {} tokens", left_out, left_out == 1 ? "" : "s", maximum));
   g.memory = Json::object();
   g.memory.set("conversation", name), g.memory.set("route", memory::route_name(a.route));
+  if (a.unmatched) g.memory.set("unmatched", true);
   g.memory.set("plan", a.plan.text()), g.memory.set("responses", std::move(list)), g.memory.set("notes", notes);
   if (f.boolean("keep").value_or(true)) g.conversation = name, g.question = question;
   return found.empty() ? "" : "From earlier conversations:\n" + found + "\n";

@@ -1,0 +1,114 @@
+// A year that is said once belongs to all that is named beside it: "between Easter and Whitsun 2023", "in March and May
+// 2022", "from Christmas 2021 to Easter", "in 2022 except at Easter". What has no year of its own is read again as
+// somebody would mean it who speaks in that year.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/memory/time/time_parser.h"
+
+namespace quern::memory {
+
+bool TimeParser::names_year(size_t from, size_t to) const {
+  for (size_t k = from; k < to && k < n_; ++k) {
+    if (is(k, Lex::year) || (is(k, Lex::date) && t_[k].year > 0)) return true;
+    if (is(k, Lex::number) && t_[k].digits && t_[k].end - t_[k].begin == 4 && t_[k].value >= 1900 &&
+        t_[k].value <= 2199)
+      return true;
+    if (is_unit(k, Unit::year)) return true;  // "last year", "two years ago"
+  }
+  return false;
+}
+
+// It is of some year, and nothing in it says of which.
+bool TimeParser::lacks_year(size_t from, size_t to) const {
+  if (names_year(from, to)) return false;
+  bool dated = false;
+  for (size_t k = from; k < to && k < n_; ++k) {
+    const Word w = t_[k].word;
+    const bool relative = w == Word::this_ || w == Word::past || w == Word::previous || w == Word::ago ||
+                          w == Word::next || w == Word::current || w == Word::recent ||
+                          (w == Word::last && !(k + 1 < to && (is(k + 1, Lex::weekday) || is(k + 1, Lex::unit))));
+    if (relative || is(k, Lex::day_word)) return false;
+    dated |= is(k, Lex::month) || is(k, Lex::season) || is(k, Lex::quarter) || is(k, Lex::date) ||
+             holidays_[k].words > 0 || is_unit(k, Unit::quarter);
+  }
+  return dated;
+}
+
+// As it is meant on that day: the latest one that has begun by then.
+size_t TimeParser::period_by(Day day, size_t i, Period& out) const {
+  TimeParser then = *this;
+  then.clock_.now = (day + int64_t{1}) * kDaySeconds - 1, then.today_ = day;
+  const size_t end = then.period(i, out, 1);
+  tries_ = then.tries_;
+  return end;
+}
+
+// Of a span whose ends stand from `first` to `left` and from `sep` to `end`.
+void TimeParser::share_span_year(SpanPlace at, Period& from, Period& to) const {
+  const bool early = lacks_year(at.first, at.left), late = lacks_year(at.sep, at.end);
+  Period moved;
+  if (early && (names_year(at.sep, at.end) || to.hi < from.lo)) {
+    if (period_by(to.last(), at.first, moved) == at.left && !moved.impossible && moved.lo <= to.hi) from = moved;
+  } else if (late && names_year(at.first, at.left)) {
+    if (period_by(from.first() + 364, at.sep, moved) == at.end && !moved.impossible && moved.hi >= from.lo)
+      to = moved;
+  }
+}
+
+// The ranges of a list again, as of that year.
+void TimeParser::share_list_year(int year, std::span<const size_t> places, TimeConstraint& out) const {
+  for (size_t k = 0; k < places.size() && k < out.ranges.size(); ++k) {
+    Period p;
+    if (period_by(day_of(year, 12, 31), places[k], p) && !p.impossible && civil(p.first()).year == year)
+      out.ranges[k] = {p.lo, p.hi};
+  }
+}
+
+size_t TimeParser::clause_by(Day day, size_t i, TimeConstraint& out) const {
+  TimeParser then = *this;
+  then.clock_.now = (day + int64_t{1}) * kDaySeconds - 1, then.today_ = day;
+  const size_t end = then.clause(i, out);
+  tries_ = then.tries_;
+  return end;
+}
+
+// "in March as well as in May 2022": c is the second.
+void TimeParser::share_united_year(SpanPlace at, TimeConstraint& c) {
+  if (out_.constraints.empty() || c.ranges.empty() || c.axis != Axis::date) return;
+  TimeConstraint& last = out_.constraints.back();
+  if (last.begin != t_[at.first].begin || last.axis != Axis::date || last.ranges.empty()) return;
+  const bool back = names_year(at.sep, at.end) && lacks_year(at.first, at.left);
+  const bool on = names_year(at.first, at.left) && lacks_year(at.sep, at.end);
+  if (!back && !on) return;
+  const int64_t named = back ? c.ranges[0].lo : last.ranges[0].lo;
+  if (named == kNoBegin) return;
+  TimeConstraint again;
+  const size_t end = clause_by(day_of(civil(day_part(named)).year, 12, 31), back ? at.first : at.sep, again);
+  if (end != (back ? at.left : at.end) || again.axis != Axis::date) return;
+  (back ? last : c).ranges = again.ranges;
+}
+
+// "in 2022 except March": of that year.
+void TimeParser::read_in_frame(size_t i, size_t end, TimeConstraint& c) {
+  if (c.axis != Axis::date || !lacks_year(i, end)) return;
+  for (const TimeConstraint& frame : out_.constraints) {
+    if (frame.axis != Axis::date || frame.join == TimeJoin::except || frame.ranges.size() != 1 || frame.anchor ||
+        frame.ranges[0].lo == kNoBegin || frame.ranges[0].hi == kNoEnd)
+      continue;
+    TimeConstraint again;
+    const Day last = std::min(day_part(frame.ranges[0].hi), today_);
+    if (clause_by(last, i, again) != end || again.axis != Axis::date || again.ranges.empty()) continue;
+    const bool inside = std::all_of(again.ranges.begin(), again.ranges.end(), [&](const TimeRange& r) {
+      return r.lo >= frame.ranges[0].lo && r.hi <= frame.ranges[0].hi;
+    });
+    if (!inside) continue;
+    const uint32_t from = c.begin, to = c.end;
+    const bool mention = c.mention;
+    c = std::move(again), c.begin = from, c.end = to, c.mention = mention;
+    return;
+  }
+}
+
+}  // namespace quern::memory
