@@ -10,7 +10,6 @@
 #include "quern/base/error.h"
 #include "quern/base/test_message.h"
 #include "quern/memory/ask/memory.h"
-#include "quern/memory/service/turns.h"
 
 namespace quern::memory {
 namespace {
@@ -73,15 +72,6 @@ TEST_F(Misses, ASubjectThatNoTurnHas) {
   EXPECT_EQ(r.responses, (Numbers{2, 3}));
   EXPECT_TRUE(says(r, "no turn of the conversation has 'zeppelin'"));
   EXPECT_EQ(ask("Any zeppelinish gabfest on May 2?").responses, (Numbers{2, 3, 4}));  // says not what about
-}
-
-TEST_F(Misses, TheSameOverAllPrograms) {
-  AskOptions o;
-  o.now = parse_time_text("2023-05-05 12:00", "now").local;
-  const FoundTurns found = find_turns(m_, "What did we say about the goose on May 2?", o);
-  EXPECT_TRUE(found.result.unmatched);
-  EXPECT_EQ(found.turns.size(), 3u);
-  for (const FoundTurn& t : found.turns) EXPECT_LT(t.score, 0);
 }
 
 TEST_F(Misses, SpeakersThatAreNone) {

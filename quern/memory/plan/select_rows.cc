@@ -162,7 +162,10 @@ Selection select_rows(const TimeQuery& query, const TurnTable& table, const Cloc
     RowSelector one(gone, table, clock, kept, {});
     one.count_what_is_kept();
     one.run();
-    kept = kept - one.kept();
+    RowRuns left = kept - one.kept();
+    if (left == kept && !kept.empty() && (gone[0].axis == Axis::session || gone[0].axis == Axis::response))
+      out.notes.push_back("what is to be left out is not there: nothing is left out");
+    kept = std::move(left);
     for (std::string& note : one.notes()) out.notes.push_back(std::move(note));
   }
   out.rows = std::move(kept);

@@ -76,6 +76,19 @@ TEST_F(MemoryFile, NotesTellOfTimes) {
   EXPECT_EQ(chosen_turns(m, {.response = {}, .session = {}, .before = kMonday}), (std::vector<int32_t>{4, 0}));
 }
 
+// A topic that the time does not have: a few turns of it, which no score makes better than they are.
+TEST_F(MemoryFile, WhatDoesNotMatchIsMarked) {
+  Memory m(file_, {.create = true, .conversation = "x"});
+  for (int i = 0; i < 30; ++i)
+    m.add({"Ada", i < 15 ? "the goose" : "the mill", kMonday + (i < 15 ? 0 : kDaySeconds) + i, 0});
+  AskOptions ask;
+  ask.now = kMonday + 3 * kDaySeconds, ask.k = 4;
+  const FoundTurns found = find_turns(m, "What did Ada say about the goose on Tuesday?", ask);
+  EXPECT_TRUE(found.result.unmatched);
+  ASSERT_EQ(found.turns.size(), 4u);
+  for (const FoundTurn& t : found.turns) EXPECT_TRUE(t.row >= 15 && t.score < 0);
+}
+
 TEST_F(MemoryFile, PoolsKeepUsersApart) {
   ConversationPool pool({.file = file_, .zone = "UTC", .max_open = 2});
   pool.open({"ada", "diary"})->add({"Ada", "mine", kMonday, 0});

@@ -95,7 +95,7 @@ size_t TimeParser::within(size_t i, Period& base, int depth) const {
 // "early May", "mid-June", "the end of last month", "the first half of July", "the second week of May", "the last
 // weekend of June", "the first Monday of June", "the first ten days of May"
 size_t TimeParser::part_of_period(size_t i, Period& out, int depth) const {
-  size_t j = skip(i, Word::the);
+  size_t j = excepting_ && said(i, "its") ? i + 1 : skip(i, Word::the);
   if (is(j, Word::very)) ++j;
   if (j >= n_) return 0;
   const Word w = t_[j].word;
@@ -108,6 +108,44 @@ size_t TimeParser::part_of_period(size_t i, Period& out, int depth) const {
   Period base;
   const size_t end = within(k, base, depth);
   if (end) out = third_of(base, w);
+  return end;
+}
+
+// "the first and the last week of June", "the second and third Monday of May"
+size_t TimeParser::counted_list(size_t i, TimeConstraint& out) const {
+  size_t j = is(i, Word::in) || is(i, Word::on) || is(i, Word::over) ? i + 1 : i;
+  std::vector<Counted> all;
+  size_t k = 0;
+  while (all.size() < kLongestList) {
+    j = skip(j, Word::the);
+    Counted c{.v = 1};
+    c.from_end = is(j, Word::last);
+    k = c.from_end ? j + 1 : ordinal(j, c.v);
+    if (!k || c.v < 1 || c.v > 400) return 0;
+    all.push_back(c);
+    const bool and_or = is(k, Word::and_) || is(k, Word::or_);
+    if (!and_or && !(k < n_ && t_[k].before == ',')) break;
+    j = and_or ? k + 1 : skip(k, Word::and_);
+  }
+  if (all.size() < 2 || !(is(k, Lex::unit) || is(k, Lex::weekday))) return 0;
+  Period base;
+  const size_t end = within(k + 1, base, 1);
+  if (!end) return 0;
+  for (const Counted& c : all) {
+    std::optional<Period> one;
+    if (is(k, Lex::unit)) {
+      one = units_of(base, static_cast<Unit>(t_[k].value), c);
+    } else {
+      const Day weeks = static_cast<Day>(7 * (c.v - 1));
+      const int wd = t_[k].value;
+      const Day d = c.from_end ? base.last() - (weekday_of(base.last()) - wd + 7) % 7 - weeks
+                               : base.first() + (wd - weekday_of(base.first()) + 7) % 7 + weeks;
+      one = days_of(base, d, d, Grain::day);
+    }
+    if (!one || one->lo > one->hi || one->lo < base.lo || one->hi > base.hi) return 0;
+    out.ranges.push_back({one->lo, one->hi});
+  }
+  out.axis = Axis::date, out.grain = Grain::week, out.absolute = base.absolute, out.name = "part-of-period";
   return end;
 }
 

@@ -152,6 +152,12 @@ size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out
   Period& to = b.period;
   if (b.after_period && !to.impossible)
     share_span_year({.first = j, .left = left, .sep = sep, .end = b.after_period}, from, to);
+  const auto of_month = [](const Period& p) { return p.name == std::string_view("day-of-month"); };
+  if (b.after_period && of_month(from) && of_month(to) &&
+      to.hi < from.lo) {  // "the 10th to the 15th", asked on the 12th
+    const Day earlier = add_months(from.first(), -1);
+    from = Period::days(earlier, earlier, Grain::day, from.name);
+  }
   const bool named = from.rule == TimeRule::named_day || weekday_here(j);
   if (b.after_period && named && to.hi < from.lo && to.first() == to.last())  // Monday to Wednesday of last week
     while (from.lo > to.lo) from.lo -= 7 * kDaySeconds, from.hi -= 7 * kDaySeconds;
@@ -299,6 +305,7 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   }
   size_t j = i;
   if (const size_t end = date_list(i, out)) return end;
+  if (const size_t end = counted_list(i, out)) return end;
   RangeOpening open = range_opening(i, j);
   size_t end = period(j, p);
   if (!end && j > i && open == RangeOpening::none) {
@@ -425,7 +432,9 @@ TimeQuery TimeParser::run() {
       c.join = TimeJoin::except, c.end = t_[behind - 1].end, end = behind;
       out_.constraints.push_back(std::move(c));
     } else if (i < except_until) {
-      read_in_frame(i, end, c);
+      read_in_frame(i, end, FrameOf::excepted, c);
+      if (c.rule == TimeRule::named_day && (is(i, Word::last) || is(i + 1, Word::last)))
+        c.rule = TimeRule::plain;  // "except last Friday": that one alone
       c.join = TimeJoin::except, except_until = 0, c.begin = t_[except_from].begin;
       for (uint8_t& u : used)
         if (u == 2) u = 1;
@@ -436,7 +445,7 @@ TimeQuery TimeParser::run() {
       if (unites)
         share_united_year({.first = last_begin, .left = last_end, .sep = i, .end = end}, c);
       else
-        read_in_frame(i, end, c);
+        read_in_frame(i, end, FrameOf::held, c);
       join_in(std::move(c), unites ? Between::unites : Between::nothing);
     }
     last_begin = i, last_end = end, i = end;

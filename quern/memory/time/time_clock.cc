@@ -232,8 +232,9 @@ size_t TimeParser::clock_clause(size_t i, TimeConstraint& out) const {
   // "in the morning" with the day said elsewhere
   size_t j = i;
   if (is(j, Word::late) && is(j + 1, Word::at)) ++j;
-  if (!(is(j, Word::in) || is(j, Word::at))) return 0;
-  ++j;
+  const bool taken_away = excepting_ && is(j, Word::the);  // "yesterday except the morning"
+  if (!(is(j, Word::in) || is(j, Word::at) || taken_away)) return 0;
+  if (!taken_away) ++j;
   if (is(j, Word::the)) ++j;
   if (is(j, Word::early) || is(j, Word::late)) ++j;
   if (!is(j, Lex::part) || t_[j].plural) return 0;

@@ -205,8 +205,8 @@ size_t TimeParser::season(size_t i, Period& out) const {
   if (here && is(j, Word::past)) ++j;
   int with = 0;
   const bool dated = is(j, Lex::season) && year(j + 1, with) != 0 && !t_[j].plural;
-  if (!is(j, Lex::season) || (j == i && !dated && (i == 0 || !preposition(i - 1)))) return 0;
-  if (j == i + 1 && is(i, Word::the) && (i == 0 || !preposition(i - 1))) return 0;
+  if (!is(j, Lex::season) || (j == i && !dated && !excepting_ && (i == 0 || !preposition(i - 1)))) return 0;
+  if (j == i + 1 && is(i, Word::the) && !excepting_ && (i == 0 || !preposition(i - 1))) return 0;
   const int s = t_[j].value;
   int y = 0;
   if (const size_t with_year = year(j + 1, y)) {

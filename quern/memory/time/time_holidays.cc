@@ -42,6 +42,7 @@ TimeParser::HolidayYear TimeParser::holiday_opening(size_t i, size_t& name) cons
 // With nothing before it a holiday may be what was talked about: "about Christmas", "Halloween-themed" are no time;
 // "on Christmas", "Boxing Day's chat", "Halloween: who …?" and "what did we say Christmas Eve?" are.
 bool TimeParser::holiday_is_time(size_t i, size_t end) const {
+  if (excepting_ && sentence_end(end)) return true;
   if (i > 0 && preposition(i - 1)) return !said(i - 1, "about");
   if (i > 1 && is(i - 1, Word::the) && preposition(i - 2)) return !said(i - 2, "about");
   if (i > 1 && (is(i - 1, Word::and_) || is(i - 1, Word::or_)))

@@ -79,7 +79,9 @@ size_t TimeParser::exception_word(size_t i) const {
         return 0;
       return end;
     }
-  if (said(i, "bar") && !out_.constraints.empty() && (is(i + 1, Word::the) || is(i + 1, Lex::weekday))) return i + 1;
+  if ((said(i, "bar") || said(i, "save")) && !out_.constraints.empty() &&
+      (is(i + 1, Word::the) || is(i + 1, Lex::weekday)))
+    return i + 1;
   const bool plural = i + 1 < n_ && t_[i + 1].plural &&
                       (is_unit(i + 1, Unit::weekend) || is(i + 1, Lex::weekday) || is(i + 1, Lex::part));
   if (said(i, "no") && plural) return i + 1;  // "no weekends"
@@ -148,24 +150,43 @@ bool TimeParser::corrected(size_t from, size_t to) const {
   return false;
 }
 
-// "not last week, the week before": beside what was just excluded.
+// "not last week, the week before", "last weekend and the one before": beside what was just named.
 size_t TimeParser::contrasted(size_t i, TimeConstraint& out) const {
-  if (out_.constraints.empty() || out_.constraints.back().join != TimeJoin::except) return 0;
+  if (out_.constraints.empty()) return 0;
   const TimeConstraint& last = out_.constraints.back();
+  const bool joined = i > 0 && (is(i - 1, Word::and_) || is(i - 1, Word::or_)) && i > 1 && t_[i - 2].end == last.end;
+  if (last.join != TimeJoin::except && !joined) return 0;
   const size_t j = skip(i, Word::the);
-  if (last.axis != Axis::date || last.ranges.size() != 1 || j == i || !is(j, Lex::unit) || t_[j].plural) return 0;
+  if (last.axis != Axis::date || last.ranges.size() != 1 || last.ranges[0].lo == kNoBegin ||
+      last.ranges[0].hi == kNoEnd || j == i || (j < n_ && t_[j].plural))
+    return 0;
+  const bool one = is(j, Word::one) && joined, day = weekday_here(j) && joined;
+  if (!one && !day && !is(j, Lex::unit)) return 0;
   const bool before = is(j + 1, Word::before);
   if ((!before && !is(j + 1, Word::after)) || !(sentence_end(j + 2) || is(j + 2, Word::that) || said(j + 2, "it")))
     return 0;
   const Day from = day_part(before ? last.ranges[0].lo : last.ranges[0].hi);
   const int step = before ? -1 : 1;
+  const bool weekend = std::string_view(last.name) == "weekend";
+  const Unit unit = !one                         ? day ? Unit::day : static_cast<Unit>(t_[j].value)
+                                            : weekend ? Unit::weekend
+                    : last.grain == Grain::week  ? Unit::week
+                    : last.grain == Grain::month ? Unit::month
+                    : last.grain == Grain::day   ? Unit::day
+                                                 : Unit::second;
   Period p;
-  switch (static_cast<Unit>(t_[j].value)) {
-    case Unit::day:
-      p = Period::days(from + step, from + step, Grain::day, "beside");
+  switch (unit) {
+    case Unit::day: {
+      Day d = from + step;
+      while (day && weekday_of(d) != t_[j].value) d += step;
+      p = Period::days(d, d, Grain::day, "beside");
       break;
+    }
     case Unit::week:
       p = Period::days(week_begin(from) + 7 * step, week_begin(from) + 7 * step + 6, Grain::week, "beside");
+      break;
+    case Unit::weekend:
+      p = Period::days(week_begin(from) + 7 * step + 5, week_begin(from) + 7 * step + 6, Grain::week, "beside");
       break;
     case Unit::month:
       p = Period::days(add_months(month_begin(from), step), add_months(month_begin(from), step + 1) - 1, Grain::month,

@@ -103,6 +103,7 @@ class TimeParser {
   size_t within(size_t i, Period& base, int depth) const;
   size_t part_of_period(size_t i, Period& out, int depth) const;
   size_t counted_part(size_t i, Period& out, int depth) const;
+  size_t counted_list(size_t i, TimeConstraint& out) const;
   size_t beside_period(size_t i, Period& out, int depth) const;
   size_t part_of_named_week(size_t i, Period& out) const;
   size_t part_of_dated_day(size_t i, Period& out) const;
@@ -173,7 +174,9 @@ class TimeParser {
   void share_span_year(SpanPlace at, Period& from, Period& to) const;
   size_t clause_by(Day day, size_t i, TimeConstraint& out) const;
   void share_united_year(SpanPlace at, TimeConstraint& c);
-  void read_in_frame(size_t i, size_t end, TimeConstraint& c);
+  enum class FrameOf : uint8_t { held, excepted };  // days without a month are of the frame that they are taken from
+  void read_in_frame(size_t i, size_t end, FrameOf of, TimeConstraint& c);
+  bool day_alone(size_t from, size_t to) const;
   void share_list_year(int year, std::span<const size_t> places, TimeConstraint& out) const;
 
   // time_vague.cc

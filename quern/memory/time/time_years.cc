@@ -15,7 +15,8 @@ bool TimeParser::names_year(size_t from, size_t to) const {
     if (is(k, Lex::number) && t_[k].digits && t_[k].end - t_[k].begin == 4 && t_[k].value >= 1900 &&
         t_[k].value <= 2199)
       return true;
-    if (is_unit(k, Unit::year)) return true;  // "last year", "two years ago"
+    if (is_unit(k, Unit::year) && !(k > 0 && is(k - 1, Word::the)))
+      return true;  // "last year", and not "of the year"
   }
   return false;
 }
@@ -31,7 +32,7 @@ bool TimeParser::lacks_year(size_t from, size_t to) const {
                           (w == Word::last && !(k + 1 < to && (is(k + 1, Lex::weekday) || is(k + 1, Lex::unit))));
     if (relative || is(k, Lex::day_word)) return false;
     dated |= is(k, Lex::month) || is(k, Lex::season) || is(k, Lex::quarter) || is(k, Lex::date) ||
-             holidays_[k].words > 0 || is_unit(k, Unit::quarter);
+             holidays_[k].words > 0 || is_unit(k, Unit::quarter) || is_unit(k, Unit::year);
   }
   return dated;
 }
@@ -90,9 +91,22 @@ void TimeParser::share_united_year(SpanPlace at, TimeConstraint& c) {
   (back ? last : c).ranges = again.ranges;
 }
 
+// "Monday morning", "the 3rd": of no month, and not counted from now.
+bool TimeParser::day_alone(size_t from, size_t to) const {
+  bool day = false;
+  for (size_t k = from; k < to && k < n_; ++k) {
+    const Word w = t_[k].word;
+    if (w == Word::last || w == Word::this_ || w == Word::past || w == Word::ago || w == Word::next ||
+        is(k, Lex::month) || is(k, Lex::unit) || is(k, Lex::day_word) || is(k, Lex::date) || is(k, Lex::year))
+      return false;
+    day |= is(k, Lex::weekday) || (is(k, Lex::ordinal) && t_[k].digits);
+  }
+  return day;
+}
+
 // "in 2022 except March": of that year.
-void TimeParser::read_in_frame(size_t i, size_t end, TimeConstraint& c) {
-  if (c.axis != Axis::date || !lacks_year(i, end)) return;
+void TimeParser::read_in_frame(size_t i, size_t end, FrameOf of, TimeConstraint& c) {
+  if (c.axis != Axis::date || !(lacks_year(i, end) || (of == FrameOf::excepted && day_alone(i, end)))) return;
   for (const TimeConstraint& frame : out_.constraints) {
     if (frame.axis != Axis::date || frame.join == TimeJoin::except || frame.ranges.size() != 1 || frame.anchor ||
         frame.ranges[0].lo == kNoBegin || frame.ranges[0].hi == kNoEnd)
