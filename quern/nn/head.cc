@@ -3,7 +3,6 @@
 #include "quern/kernels/cross_entropy/head_objective.h"
 #include "quern/kernels/embedding/embedding.h"
 #include "quern/nn/dispatch.h"
-#include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/trace/op_counters.h"
 #include "quern/trace/trace.h"
@@ -36,8 +35,8 @@ grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& 
 
 namespace {
 
-// A prepacked matrix is written anew for every chunk of tokens, element by element: chunks of many tokens make that a
-// small part of their products.
+// A prepacked matrix is written anew for every chunk of tokens: chunks of many tokens make that a small part of their
+// products.
 constexpr int64_t kPackedChunkBytes = int64_t{256} << 20;
 
 template <class T>
@@ -47,8 +46,7 @@ void set_matrix(const HeadWeight& w, kernels::HeadMatrix<T>& matrix, int64_t& ch
     return;
   }
   if constexpr (std::is_same_v<T, float>) {
-    matrix = {w.packed.n(), w.packed.k(),
-              [&w](int64_t begin, View<float, 2> rows) { unpack_rows(w.packed, begin, rows); }};
+    matrix = {w.packed.n(), w.packed.k(), [&w](int64_t begin, View<float, 2> rows) { w.packed.rows(begin, rows); }};
     chunk_bytes = kPackedChunkBytes;
   } else {
     fail("prepacked matrices multiply f32 rows");

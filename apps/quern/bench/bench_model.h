@@ -31,19 +31,28 @@ int bench_prefix(const ModelBenchOptions& options);  // time to the first token,
 
 struct TrainBenchOptions {
   std::string shape, dtype = "bf16";  // FAMILY-SIZE
-  int64_t rows = 8, length = 512, reps = 7;
-  bool json = false;
+  std::string base;  // format of frozen weights beside which an adapter learns; empty: all weights learn
+  int64_t rows = 8, length = 512, reps = 7, rank = 16;
+  int64_t layers = 0;  // the first so many; 0: all
+  bool activation_checkpointing = false, json = false;
+};
+
+struct TrainStepSetup {
+  Json config;
+  std::string base;  // as above
+  int64_t rows = 8, length = 512, reps = 7, rank = 16;
+  grad::Precision precision = grad::Precision::bf16;
+  bool activation_checkpointing = false;
 };
 
 // Medians of steps on random tokens, with the machine's peak measured before and after each.
 struct TrainStepTimes {
   double forward = 0, backward = 0, update = 0;  // seconds
   double flops = 0, peak_gflops = 0, mfu = 0;    // flops: of the large products, forward and backward
-  int64_t parameters = 0;
+  int64_t parameters = 0;                        // that learn
   Json config;
 };
-TrainStepTimes time_training_steps(const Json& config, int64_t rows, int64_t length, grad::Precision precision,
-                                   int64_t reps);
+TrainStepTimes time_training_steps(const TrainStepSetup& setup);
 int bench_train(const TrainBenchOptions& options);  // a training step: MFU and where its time goes
 
 std::unique_ptr<models::Model> bench_subject(const ModelBenchOptions& options);

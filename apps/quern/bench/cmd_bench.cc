@@ -126,13 +126,19 @@ void declare(Args& a, BenchFlags& f) {
             "model, batch, adapters: number of concurrent sequences; speculative: tokens per step; repeatable [1; 1 "
             "4 16 for "
             "batch; 16 for adapters; 2 3 5 9 for speculative]")
-      .flag("--rank N", f.rank, "adapters: rank of the adapters")
+      .flag("--rank N", f.rank, "adapters, train --base: rank of the adapters")
       .flag("--draft MODEL", f.draft, "draft: draft model: a folder, or q8 or q4 for a quantized copy of the model")
       .flag("--plan PLAN", f.plan, "test-time: test-time compute plan, as in quern run --think")
       .flag("--skip-prefill", f.model.skip_prefill, "model: benchmark decoding only")
       .flag("--micro-batch N", f.train.rows, "train: sequences per micro-batch")
       .alias("--rows")
       .flag("--length N", f.train.length, "train: sequence length in tokens")
+      .flag("--base FORMAT", f.train.base,
+            "train: a LoRA adapter learns beside weights that are frozen in this format: f32, bf16, q8 or q4 [all "
+            "weights learn]")
+      .flag("--layers N", f.train.layers, "train: only the first N layers of the shape; 0 is all of them")
+      .flag("--activation-checkpointing", f.train.activation_checkpointing,
+            "train: recompute the activations inside each layer in the backward pass")
       .flag("--ranks N", f.ranks,
             "comm, tree-attention: number of ranks, as threads of this process; under mpirun, its processes are the "
             "ranks; repeatable with comm [2; 8 for tree-attention]")
@@ -228,6 +234,7 @@ int cmd_bench(Words args) {
   if (f.what == "mixers") return bench_mixer_layers(f);
   if (f.what == "train") {
     f.train.shape = f.model.shape, f.train.dtype = f.mixers.dtype, f.train.reps = std::min<int64_t>(f.reps, 9);
+    f.train.rank = f.rank;
     return bench_train(f.train);
   }
   if (f.what == "tree-attention") {

@@ -15,7 +15,7 @@ constexpr int64_t kRows = 4, kLength = 512, kReps = 7;
 
 double measure_step(const plan::ModelShape& s, int64_t rows) {
   const TrainStepTimes t =
-      time_training_steps(plan::model_config(s, kLength), rows, kLength, grad::Precision::bf16, kReps);
+      time_training_steps({.config = plan::model_config(s, kLength), .rows = rows, .length = kLength, .reps = kReps});
   return t.forward + t.backward;
 }
 

@@ -4,7 +4,6 @@
 #include "quern/ffn/moe/exchange.h"
 #include "quern/kernels/moe/moe.h"
 #include "quern/nn/dispatch.h"
-#include "quern/nn/frozen_linear.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 #include "quern/trace/op_counters.h"
@@ -77,83 +76,97 @@ grad::Var MoeFfn::experts_over_ranks(grad::Tape& tape, const grad::Var& x_TD, co
   return exchange.home(tape, experts(tape, x_RD, {exchange.expert_R1(), w_R1}));
 }
 
-MoeFfn::ExpertMatrices MoeFfn::matrices(const kernels::MoePlan& plan, DType t) const {
-  if (packed_down_.empty()) return {gate_up_.value.to(t), down_.value.to(t)};
-  ExpertMatrices m{Tensor::empty(gate_up_.shape, DType::f32), Tensor::empty(down_.shape, DType::f32)};
-  for (int64_t i = 0; i < n_experts_; ++i) {
-    const auto e = static_cast<size_t>(i);
-    if (plan.offsets[e] == plan.offsets[e + 1]) continue;  // nobody reads it
-    auto unpack = [i](const kernels::PrepackedWeight& w, const Tensor& to) {
-      nn::unpack_rows(w, 0, to.narrow(0, i, 1).reshape({w.n(), w.k()}).view<float, 2>());
-    };
-    unpack(packed_gate_up_[e], m.gate_up), unpack(packed_down_[e], m.down);
-  }
-  return m;
-}
-
 grad::Var MoeFfn::experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r) {
   const trace::Span span(trace::Kind::operation, "experts");
+  if (!packed_down_.empty()) return frozen_experts(tape, x_TD, r);
   const Tensor x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
   int64_t D = x.dim(1), F = down_.shape[2];
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   Arena& scratch = thread_arena();
   Arena::Scope scope(scratch);
   kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch);
-  if (!tape.recording() && !packed_down_.empty()) {
-    kernels::moe_ffn_packed({.x = x.view<const float, 2>(),
-                             .gate_up = packed_gate_up_,
-                             .down = packed_down_,
-                             .p = w.view<const float, 2>(),
-                             .act = act_,
-                             .y = y.view<float, 2>()},
-                            plan, scratch);
-    return y;
-  }
-  const bool learns = packed_down_.empty();
-  std::vector<grad::Var> inputs = {x_TD, r.weight_Tk};
-  if (learns) inputs.push_back(tape.param(gate_up_)), inputs.push_back(tape.param(down_));
-  const ExpertMatrices m = matrices(plan, x.dtype());
-  trace::count_matmul(plan.n, 3 * D * F, (m.gate_up.bytes() + m.down.bytes()) / n_experts_);
+  const std::vector<grad::Var> inputs = {x_TD, r.weight_Tk, tape.param(gate_up_), tape.param(down_)};
+  const Tensor gate_up = gate_up_.value.to(x.dtype()), down = down_.value.to(x.dtype());
+  trace::count_matmul(plan.n, 3 * D * F, (gate_up.bytes() + down.bytes()) / n_experts_);
   bool keep = tape.needs(inputs);
   Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(),
          saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();
   return nn::with_float(x.dtype(), [&, this]<class T>() {
     kernels::MoeForward<T> f;
     f.x = x.view<const T, 2>();
-    f.gate_up = m.gate_up.view<const T, 3>();
-    f.down = m.down.view<const T, 3>();
+    f.gate_up = gate_up.view<const T, 3>();
+    f.down = down.view<const T, 3>();
     f.p = w.view<const T, 2>();
     f.act = act_;
     f.bf16 = tape.bf16();
     f.y = y.view<T, 2>();
     if (keep) f.saved_gate_up = saved_gu.view<T, 2>(), f.saved_out = saved_out.view<T, 2>();
     kernels::moe_ffn<T>(f, plan, scratch);
-    return tape.record(y, inputs,
-                       [=, this, kept = learns ? m : ExpertMatrices(), bf16 = tape.bf16()](grad::Grads& g) {
-                         Arena& scratch = thread_arena();
-                         Arena::Scope scope(scratch);
-                         kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch);
-                         const ExpertMatrices m = learns ? kept : matrices(plan, x.dtype());
-                         Tensor gx = Tensor::empty(x.shape(), x.dtype()), gw = Tensor::empty(w.shape(), w.dtype());
-                         kernels::MoeBackward<T> b;
-                         b.x = x.view<const T, 2>();
-                         b.gate_up = m.gate_up.view<const T, 3>();
-                         b.down = m.down.view<const T, 3>();
-                         b.p = w.view<const T, 2>();
-                         b.saved_gate_up = saved_gu.view<const T, 2>();
-                         b.saved_out = saved_out.view<const T, 2>();
-                         b.gy = g.out().view<const T, 2>();
-                         b.act = act_;
-                         b.bf16 = bf16;
-                         b.gx = gx.view<T, 2>();
-                         b.gp = gw.view<T, 2>();
-                         if (learns && g.wants(2)) b.g_gate_up = g.accumulator(2).view<T, 3>();
-                         if (learns && g.wants(3)) b.g_down = g.accumulator(3).view<T, 3>();
-                         kernels::moe_ffn_backward<T>(b, plan, scratch);
-                         g.add(0, gx);
-                         g.add(1, gw);
-                       });
+    return tape.record(y, inputs, [=, this, bf16 = tape.bf16()](grad::Grads& g) {
+      Arena& scratch = thread_arena();
+      Arena::Scope scope(scratch);
+      kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch);
+      Tensor gx = Tensor::empty(x.shape(), x.dtype()), gw = Tensor::empty(w.shape(), w.dtype());
+      kernels::MoeBackward<T> b;
+      b.x = x.view<const T, 2>();
+      b.gate_up = gate_up.view<const T, 3>();
+      b.down = down.view<const T, 3>();
+      b.p = w.view<const T, 2>();
+      b.saved_gate_up = saved_gu.view<const T, 2>();
+      b.saved_out = saved_out.view<const T, 2>();
+      b.gy = g.out().view<const T, 2>();
+      b.act = act_;
+      b.bf16 = bf16;
+      b.gx = gx.view<T, 2>();
+      b.gp = gw.view<T, 2>();
+      if (g.wants(2)) b.g_gate_up = g.accumulator(2).view<T, 3>();
+      if (g.wants(3)) b.g_down = g.accumulator(3).view<T, 3>();
+      kernels::moe_ffn_backward<T>(b, plan, scratch);
+      g.add(0, gx);
+      g.add(1, gw);
+    });
   });
+}
+
+// Packed experts, as they multiply at inference.
+grad::Var MoeFfn::frozen_experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r) {
+  const Tensor x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
+  Tensor y = Tensor::empty(x.shape(), DType::f32), saved_gu, saved_out;
+  Arena& scratch = thread_arena();
+  Arena::Scope scope(scratch);
+  const kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch);
+  kernels::MoePacked f{.x = x.view<const float, 2>(),
+                       .gate_up = packed_gate_up_,
+                       .down = packed_down_,
+                       .p = w.view<const float, 2>(),
+                       .act = act_,
+                       .y = y.view<float, 2>()};
+  if (tape.needs({x_TD, r.weight_Tk})) {
+    saved_gu = Tensor::empty({plan.n, 2 * down_.shape[2]}, DType::f32);
+    saved_out = Tensor::empty({plan.n, x.dim(1)}, DType::f32);
+    f.saved_gate_up = saved_gu.view<float, 2>(), f.saved_out = saved_out.view<float, 2>();
+  }
+  kernels::moe_ffn_packed(f, plan, scratch);
+  return tape.record(y, {x_TD, r.weight_Tk},
+                     [e, w, saved_gu, saved_out, shape = x.shape(), bf16 = tape.bf16(), this](grad::Grads& g) {
+                       Arena& scratch = thread_arena();
+                       Arena::Scope scope(scratch);
+                       Tensor gx = Tensor::empty(shape, DType::f32), gw = Tensor::empty(w.shape(), DType::f32);
+                       kernels::moe_ffn_packed_backward(
+                           {.gate_up = packed_gate_up_,
+                            .down = packed_down_,
+                            .p = w.view<const float, 2>(),
+                            .saved_gate_up = saved_gu.view<const float, 2>(),
+                            .saved_out = saved_out.view<const float, 2>(),
+                            .gy = g.out().view<const float, 2>(),
+                            .act = act_,
+                            .gx = gx.view<float, 2>(),
+                            .gp = gw.view<float, 2>(),
+                            .bf16 = bf16},
+                           kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch), scratch);
+                       g.add(0, gx);
+                       g.add(1, gw);
+                     });
 }
 
 // y + w·x on the rows that chose no expert: gx = w·gy, gw = ⟨gy, x⟩ there.

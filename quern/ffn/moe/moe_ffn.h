@@ -59,12 +59,8 @@ class MoeFfn : public Ffn {
   Router& router() { return *router_; }
 
  private:
-  struct ExpertMatrices {
-    Tensor gate_up, down;
-  };
-  // As a tape multiplies with them: the parameters, or those of chosen experts unpacked to f32, which do not learn.
-  ExpertMatrices matrices(const kernels::MoePlan& plan, DType t) const;
   grad::Var experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r);
+  grad::Var frozen_experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r);
   grad::Var experts_over_ranks(grad::Tape& tape, const grad::Var& x_TD, const Routing& r);
   grad::Var skipped(grad::Tape& tape, const grad::Var& y_TD, const grad::Var& x_TD, const Routing& r);
   int64_t n_experts_;

@@ -45,7 +45,8 @@ class PackedLinear {
   const void* data() const;  // as it lies
   // y = x·Wᵀ + b; bias may be null. y may be strided by rows.
   void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
-  void row(int64_t i, View<float, 1> out) const;  // W[i, :], for embeddings that share the head
+  void row(int64_t i, View<float, 1> out) const;       // W[i, :], for embeddings that share the head
+  void rows(int64_t begin, View<float, 2> out) const;  // W[begin : begin + out.shape[0], :], on all threads
 
   struct Impl;
 

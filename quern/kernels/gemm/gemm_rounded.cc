@@ -1,8 +1,9 @@
 // C = op(A)·op(B) + beta·C in bf16 pairs. Both operands are repacked once per call: B in panels of 64 columns
 // ([N/64][K/2][64], BA16a64b2a), A in blocks of 192 rows, row by row, or pair by pair if it was transposed; the tile
-// kernel reads either. An item is a block of rows times four panels; K is blocked by 512 so that 64 KiB of B serve all
-// rows of a block from cache. Each element of C is summed in one order, whatever the threads. Cost: 2MNK flops, and 6
-// bytes of traffic per element of A and B.
+// kernel reads either. Where bf16 products are by f32 FMAs, both are repacked as floats instead, rounded all the same:
+// nothing is widened in the inner loop, and the sums have the same bits. An item is a block of rows times four panels; K
+// is blocked so that 64 KiB of B serve all rows of a block from cache. Each element of C is summed in one order, whatever
+// the threads. Cost: 2MNK flops, and 6 bytes of traffic per element of A and B (8 as floats).
 #include "quern/kernels/gemm/gemm_rounded.h"
 
 #include <algorithm>
@@ -20,8 +21,7 @@ constexpr int64_t kItemPanels = 4;
 constexpr int64_t kBlockPairs = 256;
 constexpr int64_t kSparePairs = 16;  // rows of a power of two would share cache sets
 
-// An operand: pairs along K, or the same values as floats where products are by f32 FMAs, which then need not widen
-// them in the inner loop.
+// A: pairs along K, or the same values as floats.
 struct Staged {
   uint32_t* data = nullptr;
   int64_t row = 1, k = 1;  // strides, in pairs or floats
@@ -70,6 +70,53 @@ Staged stage_a(const TileKernels& t, View<const float, 2> a, bool trans, bool fl
   });
   return p;
 }
+
+// op(B) in panels of floats, [N/64][2·pairs][64]; rows that K does not have are zero.
+class FloatPanels {
+ public:
+  FloatPanels(const TileKernels& t, View<const float, 2> b, bool trans)
+      : t_(t), b_(b), trans_(trans), n_(b.shape[trans ? 0 : 1]), k_(b.shape[trans ? 1 : 0]) {}
+
+  uint32_t* stage(int64_t pairs, Arena& scratch) const {
+    const int64_t panels = blocks_of(n_, kTileColumns), rows = 2 * pairs, steps = blocks_of(pairs, kBlockPairs);
+    float* to = scratch.take<float>(panels * rows * kTileColumns).data();
+    parallel_dynamic(panels * steps, [&](int64_t i) {
+      const int64_t panel = i % panels, begin = i / panels * 2 * kBlockPairs;
+      const int64_t end = std::min(rows, begin + 2 * kBlockPairs);
+      float* at = to + (panel * rows + begin) * kTileColumns;
+      trans_ ? turned(panel, begin, end, at) : plain(panel, begin, end, at);
+    });
+    return reinterpret_cast<uint32_t*>(to);
+  }
+
+ private:
+  int64_t columns(int64_t panel) const { return std::min<int64_t>(kTileColumns, n_ - panel * kTileColumns); }
+
+  void plain(int64_t panel, int64_t begin, int64_t end, float* to) const {
+    for (int64_t row = begin; row < end; ++row, to += kTileColumns)
+      t_.rounded(row < k_ ? b_.row(row) + panel * kTileColumns : nullptr, row < k_ ? columns(panel) : 0, kTileColumns,
+                 to);
+  }
+
+  void turned(int64_t panel, int64_t begin, int64_t end, float* to) const {
+    constexpr int64_t kPiece = 128, kRow = kPiece + kSparePairs;
+    alignas(64) float rows[kTileColumns * kRow];
+    const int64_t there = columns(panel);
+    if (there < kTileColumns) std::fill_n(to, (end - begin) * kTileColumns, 0.0f);
+    for (int64_t from = begin; from < end; from += kPiece, to += kPiece * kTileColumns) {
+      const int64_t n = std::min(kPiece, end - from);
+      for (int64_t j = 0; j < there; ++j)
+        t_.rounded(b_.row(panel * kTileColumns + j) + from, std::clamp<int64_t>(k_ - from, 0, n), n, rows + j * kRow);
+      t_.transpose(reinterpret_cast<const uint32_t*>(rows), kRow, there, n, reinterpret_cast<uint32_t*>(to),
+                   kTileColumns);
+    }
+  }
+
+  const TileKernels& t_;
+  View<const float, 2> b_;
+  bool trans_;
+  int64_t n_, k_;
+};
 
 // [N/64][pairs][64]; pairs may count more than K has, which are zero.
 uint32_t* stage_b(const TileKernels& t, View<const float, 2> b, bool trans, int64_t pairs, Arena& scratch) {
@@ -152,7 +199,9 @@ void gemm_rounded(View<const float, 2> a, View<const float, 2> b, View<float, 2>
   Arena::Scope scope(arena);
   const bool floats = bf16_products() == Bf16Products::fma;
   const Staged pa = stage_a(kernels, a, o.trans_a, floats, arena);
-  const uint32_t* pb = stage_b(kernels, b, o.trans_b, pairs, arena);
+  const uint32_t* pb =
+      floats ? FloatPanels(kernels, b, o.trans_b).stage(pairs, arena) : stage_b(kernels, b, o.trans_b, pairs, arena);
+  const int64_t each = pa.each, block_pairs = kBlockPairs / each;
   int64_t panels = blocks_of(n, kTileColumns), blocks = blocks_of(m, kItemRows),
           across = blocks_of(panels, kItemPanels);
   parallel_dynamic(blocks * across, [&](int64_t item) {
@@ -162,25 +211,25 @@ void gemm_rounded(View<const float, 2> a, View<const float, 2> b, View<float, 2>
     const uint32_t* rows = pa.block ? pa.data + block * pa.block : pa.data + i0 * pa.row;
     alignas(64) float edge[kTileRows * kTileColumns];
     for (int64_t p = p0; p < p1; ++p)
-      for (int64_t k0 = 0; k0 < pairs; k0 += kBlockPairs) {
+      for (int64_t k0 = 0; k0 < pairs; k0 += block_pairs) {
         int64_t column = p * kTileColumns, columns = std::min<int64_t>(kTileColumns, n - column);
         bool whole = columns % 16 == 0;
         for (int64_t r = 0; r < tiles; ++r) {  // spread evenly: every tile has chains enough
           int64_t from = (i1 - i0) * r / tiles, to = (i1 - i0) * (r + 1) / tiles;
-          Tile t{.a = rows + from * pa.row + k0 * pa.each * pa.k,
+          Tile t{.a = rows + from * pa.row + k0 * each * pa.k,
                  .a_row = pa.row,
                  .a_k = pa.k,
-                 .b = pb + (p * pairs + k0) * kTileColumns,
+                 .b = pb + (p * pairs + k0) * each * kTileColumns,
                  .b_k = kTileColumns,
                  .c = whole ? &c(i0 + from, column) : edge,
                  .c_row = whole ? c.stride[0] : kTileColumns,
-                 .k = std::min(kBlockPairs, pairs - k0),
+                 .k = std::min(block_pairs, pairs - k0) * each,
                  .rows = static_cast<int>(to - from),
                  .groups = static_cast<int>((columns + 15) / 16),
                  .add = k0 > 0 || o.beta != 0};
           for (int i = 0; !whole && t.add && i < t.rows; ++i)
             std::copy_n(&c(i0 + from + i, column), columns, edge + i * kTileColumns);
-          floats ? kernels.widened(t) : kernels.bf16(t);
+          floats ? kernels.f32(t) : kernels.bf16(t);
           for (int i = 0; !whole && i < t.rows; ++i)
             std::copy_n(edge + i * kTileColumns, columns, &c(i0 + from + i, column));
         }

@@ -236,7 +236,7 @@ TEST(PackedLinear, InfinitiesStayInTheirRowAndColumn) {
   });
 }
 
-// The two forms of f32 products of bf16 values give the same bits: rows rounded before, or in the inner loop.
+// The forms of f32 products of bf16 values give the same bits: rows and weights widened before, or in the inner loop.
 TEST(Tile, WidenedRowsGiveTheBitsOfWidenedPairs) {
   IsaGuard guard;
   for (Isa isa : isas()) {
@@ -268,6 +268,11 @@ TEST(Tile, WidenedRowsGiveTheBitsOfWidenedPairs) {
     tile.a = floats.data(), tile.a_row = kK, tile.c = wide.data();
     t.widened(tile);
     EXPECT_EQ(narrow, wide) << isa_name(isa);
+    std::vector<float> both(6 * 64), rows_of_w(kK * 64);
+    t.rounded(w.data(), kK * 64, kK * 64, rows_of_w.data());
+    tile.b = rows_of_w.data(), tile.k = kK, tile.c = both.data();
+    t.f32(tile);
+    EXPECT_EQ(narrow, both) << isa_name(isa);
   }
 }
 

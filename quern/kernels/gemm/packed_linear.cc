@@ -6,6 +6,7 @@
 // all exact bf16 values (a published checkpoint's router) are stored as bf16 and widened on the fly: the same bits for
 // half the bytes.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "quern/base/cpu.h"
@@ -60,6 +61,14 @@ bool holds_bf16_values(const Tensor& w) {
   return true;
 }
 
+void widen_pairs(const uint32_t* pairs, int64_t n, float* to) {
+  for (int64_t p = 0; p + 2 <= n; p += 2) {
+    to[p] = std::bit_cast<float>(pairs[p / 2] << 16);
+    to[p + 1] = std::bit_cast<float>(pairs[p / 2] & 0xffff0000u);
+  }
+  if (n % 2) to[n - 1] = std::bit_cast<float>(pairs[n / 2] << 16);
+}
+
 }  // namespace
 
 PackedLinear PackedLinear::pack(const Tensor& w, DType as) {
@@ -97,6 +106,40 @@ const void* PackedLinear::data() const { return impl_->data; }
 void PackedLinear::row(int64_t i, View<float, 1> out) const {
   QUERN_CHECK(i >= 0 && i < impl_->n && out.shape[0] == impl_->k, "row {} of {}", i, impl_->n);
   for (int64_t p = 0; p < impl_->k; ++p) out(p) = impl_->get(i, p);
+}
+
+// Pieces of a panel turned at a time. Pairs are turned as they are and then widened.
+void PackedLinear::rows(int64_t begin, View<float, 2> out) const {
+  const Impl& w = *impl_;
+  const int64_t count = out.shape[0];
+  QUERN_CHECK(begin >= 0 && begin + count <= w.n && out.shape[1] == w.k, "rows {} … {} of {}", begin, begin + count,
+              w.n);
+  if (active_isa() == Isa::ref) {
+    for (int64_t i = 0; i < count; ++i) row(begin + i, {out.row(i), {w.k}});
+    return;
+  }
+  constexpr int64_t kPiece = 64;  // elements along K: floats or pairs
+  const TileKernels& tile = tile_kernels();
+  const int64_t per = w.dtype == DType::bf16 ? 2 : 1, steps = (w.k + per - 1) / per,
+                pieces = (steps + kPiece - 1) / kPiece;
+  const int64_t first = begin / kPanel, panels = (begin + count + kPanel - 1) / kPanel - first;
+  parallel_for(panels * pieces, 4, [&](int64_t from, int64_t to) {
+    alignas(64) uint32_t pairs[kPanel * kPiece];
+    for (int64_t item = from; item < to; ++item) {
+      const int64_t panel = first + item / pieces, at = item % pieces * kPiece, m = std::min(kPiece, steps - at);
+      const int64_t i = std::max(begin, panel * kPanel), n = std::min(begin + count, (panel + 1) * kPanel) - i;
+      const uint32_t* source =
+          static_cast<const uint32_t*>(w.data) + panel * kPanel * w.k_pad / per + at * kPanel + i % kPanel;
+      float* rows = out.row(i - begin) + at * per;
+      if (per == 1) {
+        tile.transpose(source, kPanel, m, n, reinterpret_cast<uint32_t*>(rows), out.stride[0]);
+        continue;
+      }
+      tile.transpose(source, kPanel, m, n, pairs, kPiece);
+      for (int64_t r = 0; r < n; ++r)
+        widen_pairs(pairs + r * kPiece, std::min(2 * m, w.k - 2 * at), rows + r * out.stride[0]);
+    }
+  });
 }
 
 namespace {

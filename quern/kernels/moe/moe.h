@@ -54,15 +54,25 @@ struct MoeBackward {
 template <class T>
 void moe_ffn_backward(const MoeBackward<T>& a, const MoePlan& plan, Arena& scratch);
 
-// Inference on packed experts: gate_up[e] is [2F, D], down[e] is [D, F]. Reads the weights of the chosen experts
-// only.
+// Packed experts, which do not learn: gate_up[e] is [2F, D], down[e] is [D, F]. Reads the weights of the chosen experts
+// only, and takes nothing back to f32 but pieces for gradients of x.
 struct MoePacked {
   View<const float, 2> x;                          // [T, D]
   std::span<const PrepackedWeight> gate_up, down;  // one each per expert
   View<const float, 2> p;                          // [T, K], weights of the chosen experts
   Activation act = Activation::silu;
-  View<float, 2> y;  // [T, D]
+  View<float, 2> y;                                   // [T, D]
+  View<float, 2> saved_gate_up = {}, saved_out = {};  // as above; null at inference
 };
 void moe_ffn_packed(const MoePacked& a, const MoePlan& plan, Arena& scratch);
+
+struct MoePackedBackward {
+  std::span<const PrepackedWeight> gate_up, down;
+  View<const float, 2> p, saved_gate_up, saved_out, gy;
+  Activation act = Activation::silu;
+  View<float, 2> gx, gp;  // written
+  bool bf16 = false;
+};
+void moe_ffn_packed_backward(const MoePackedBackward& a, const MoePlan& plan, Arena& scratch);
 
 }  // namespace quern::kernels

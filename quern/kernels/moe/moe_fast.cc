@@ -65,24 +65,24 @@ void combine(View<const float, 2> rows, std::span<const int32_t> row_of, View<co
 
 constexpr int64_t kTogetherRows = 256;  // of all experts: gate, up and their product stay in the second-level cache
 
-void together(View<const float, 2> x, std::span<const PrepackedWeight> gate_up, std::span<const PrepackedWeight> down,
-              Activation act, const MoePlan& plan, View<float, 2> out, Arena& scratch) {
+void together(const MoePacked& a, const MoePlan& plan, View<float, 2> out, Arena& scratch) {
   if (plan.n == 0) return;
-  const std::span<PrepackedWeight::Group> groups = scratch.take<PrepackedWeight::Group>(std::ssize(gate_up));
+  const std::span<PrepackedWeight::Group> groups = scratch.take<PrepackedWeight::Group>(std::ssize(a.gate_up));
   auto of = [&](std::span<const PrepackedWeight> w) {
     size_t n = 0;
     each_expert(plan, [&](int64_t e, Rows r) { groups[n++] = {&w[static_cast<size_t>(e)], r.begin, r.begin + r.n}; });
     return groups.first(n);
   };
-  View<float, 2> xe = take_rows(plan.n, x.shape[1], scratch), h = take_rows(plan.n, down[0].k(), scratch);
-  View<float, 2> gu = take_rows(plan.n, gate_up[0].n(), scratch);
-  PrepackedWeight::apply_groups(of(gate_up), gather(x, plan, {0, plan.n}, xe), gu, scratch);
-  gated<float>(act, gu, h);
-  PrepackedWeight::apply_groups(of(down), h, out, scratch);
+  View<float, 2> xe = take_rows(plan.n, a.x.shape[1], scratch), h = take_rows(plan.n, a.down[0].k(), scratch);
+  View<float, 2> gu = a.saved_gate_up ? a.saved_gate_up : take_rows(plan.n, a.gate_up[0].n(), scratch);
+  PrepackedWeight::apply_groups(of(a.gate_up), gather(a.x, plan, {0, plan.n}, xe), gu, scratch);
+  gated<float>(a.act, gu, h);
+  PrepackedWeight::apply_groups(of(a.down), h, out, scratch);
 }
 
 // g_o = p·gy for an expert's rows, and gp[row] = gy·o.
-void gather_gradient(const MoeBackward<float>& a, const MoePlan& plan, Rows r, View<float, 2> g_out, float* gp) {
+template <class Backward>
+void gather_gradient(const Backward& a, const MoePlan& plan, Rows r, View<float, 2> g_out, float* gp) {
   const int64_t d = a.gy.shape[1];
   parallel_for(r.n, grain_rows(d), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -98,6 +98,33 @@ void gather_gradient(const MoeBackward<float>& a, const MoePlan& plan, Rows r, V
       gp[row] = dot;
     }
   });
+}
+
+// What is the same whether experts learn or not. through_down(e, gate_up, g_o, g_a) multiplies by Wd and
+// through_gate_up(e, rows, g_gu, g_x) by Wgu.
+template <class Backward, class Down, class GateUp>
+void backward_by_expert(const Backward& a, int64_t f, const MoePlan& plan, Arena& scratch, Down&& through_down,
+                        GateUp&& through_gate_up) {
+  const int64_t d = a.gy.shape[1], maximum = busiest(plan), slots = a.p.shape[1];
+  Arena::Scope scope(scratch);
+  View<float, 2> g_rows = take_rows(plan.n, d, scratch), g_out = take_rows(maximum, d, scratch);
+  View<float, 2> g_act = take_rows(maximum, f, scratch), g_gate_up = take_rows(maximum, 2 * f, scratch);
+  std::span<float> gp = scratch.take<float>(plan.n);
+  each_expert(plan, [&](int64_t e, Rows r) {
+    const View<float, 2> go = g_out.slice(0, r.n), gh = g_act.slice(0, r.n), ggu = g_gate_up.slice(0, r.n);
+    const View<const float, 2> gate_up = a.saved_gate_up.slice(r.begin, r.begin + r.n);
+    gather_gradient(a, plan, r, go, gp.data());
+    through_down(e, gate_up, go, gh);
+    gated_backward<float>(a.act, gate_up, gh, ggu);
+    through_gate_up(e, r, ggu, g_rows.slice(r.begin, r.begin + r.n));
+  });
+  const std::span<int32_t> row_of = moe_row_of(plan, a.gy.shape[0], slots, scratch);
+  combine(g_rows, row_of, {}, slots, a.gx);
+  for (int64_t t = 0; t < a.gp.shape[0]; ++t)
+    for (int64_t s = 0; s < slots; ++s) {
+      const int32_t r = row_of[static_cast<size_t>(t * slots + s)];
+      a.gp(t, s) = r < 0 ? 0 : gp[static_cast<size_t>(r)];
+    }
 }
 
 }  // namespace
@@ -125,32 +152,24 @@ void moe_ffn_fast(const MoeForward<float>& a, const MoePlan& plan, Arena& scratc
 }
 
 void moe_ffn_backward_fast(const MoeBackward<float>& a, const MoePlan& plan, Arena& scratch) {
-  const int64_t d = a.x.shape[1], f = a.down.shape[2], maximum = busiest(plan), slots = a.p.shape[1];
+  const int64_t d = a.x.shape[1], f = a.down.shape[2], maximum = busiest(plan);
   Arena::Scope scope(scratch);
-  View<float, 2> g_rows = take_rows(plan.n, d, scratch), xe = take_rows(maximum, d, scratch);
-  View<float, 2> g_out = take_rows(maximum, d, scratch), act = take_rows(maximum, f, scratch);
-  View<float, 2> g_act = take_rows(maximum, f, scratch), g_gate_up = take_rows(maximum, 2 * f, scratch);
-  std::span<float> gp = scratch.take<float>(plan.n);
-  each_expert(plan, [&](int64_t e, Rows r) {
-    const View<float, 2> go = g_out.slice(0, r.n), h = act.slice(0, r.n), gh = g_act.slice(0, r.n);
-    const View<float, 2> ggu = g_gate_up.slice(0, r.n);
-    const View<const float, 2> gate_up = a.saved_gate_up.slice(r.begin, r.begin + r.n);
-    gather_gradient(a, plan, r, go, gp.data());
-    gated<float>(a.act, gate_up, h);
-    if (a.g_down) gemm<float>(go, h, a.g_down[e], {.trans_a = true, .beta = 1, .bf16 = a.bf16});
-    gemm<float>(go, a.down[e], gh, {.bf16 = a.bf16});
-    gated_backward<float>(a.act, gate_up, gh, ggu);
-    if (a.g_gate_up)
-      gemm<float>(ggu, gather(a.x, plan, r, xe), a.g_gate_up[e], {.trans_a = true, .beta = 1, .bf16 = a.bf16});
-    gemm<float>(ggu, a.gate_up[e], g_rows.slice(r.begin, r.begin + r.n), {.bf16 = a.bf16});
-  });
-  const std::span<int32_t> row_of = moe_row_of(plan, a.x.shape[0], slots, scratch);
-  combine(g_rows, row_of, {}, slots, a.gx);
-  for (int64_t t = 0; t < a.gp.shape[0]; ++t)
-    for (int64_t s = 0; s < slots; ++s) {
-      const int32_t r = row_of[static_cast<size_t>(t * slots + s)];
-      a.gp(t, s) = r < 0 ? 0 : gp[static_cast<size_t>(r)];
-    }
+  View<float, 2> xe = take_rows(maximum, d, scratch), act = take_rows(maximum, f, scratch);
+  backward_by_expert(
+      a, f, plan, scratch,
+      [&](int64_t e, View<const float, 2> gate_up, View<float, 2> go, View<float, 2> gh) {
+        if (a.g_down) {
+          const View<float, 2> h = act.slice(0, go.shape[0]);
+          gated<float>(a.act, gate_up, h);
+          gemm<float>(go, h, a.g_down[e], {.trans_a = true, .beta = 1, .bf16 = a.bf16});
+        }
+        gemm<float>(go, a.down[e], gh, {.bf16 = a.bf16});
+      },
+      [&](int64_t e, Rows r, View<float, 2> ggu, View<float, 2> gx) {
+        if (a.g_gate_up)
+          gemm<float>(ggu, gather(a.x, plan, r, xe), a.g_gate_up[e], {.trans_a = true, .beta = 1, .bf16 = a.bf16});
+        gemm<float>(ggu, a.gate_up[e], gx, {.bf16 = a.bf16});
+      });
 }
 
 void moe_ffn_packed(const MoePacked& a, const MoePlan& plan, Arena& scratch) {
@@ -160,20 +179,38 @@ void moe_ffn_packed(const MoePacked& a, const MoePlan& plan, Arena& scratch) {
               "x [{}, {}], {} and {} experts, plan of {}", a.x.shape[0], d, a.gate_up.size(), a.down.size(),
               plan.offsets.size() - 1);
   Arena::Scope scope(scratch);
-  View<float, 2> out = take_rows(plan.n, d, scratch);
+  View<float, 2> out = a.saved_out ? a.saved_out : take_rows(plan.n, d, scratch);
   if (plan.n <= kTogetherRows) {
-    together(a.x, a.gate_up, a.down, a.act, plan, out, scratch);
+    together(a, plan, out, scratch);
     return combine(out, moe_row_of(plan, a.x.shape[0], slots, scratch), a.p, slots, a.y);
   }
   each_expert(plan, [&](int64_t e, Rows r) {
     const PrepackedWeight &first = a.gate_up[static_cast<size_t>(e)], &second = a.down[static_cast<size_t>(e)];
     Arena::Scope expert(scratch);
-    View<float, 2> h = take_rows(r.n, second.k(), scratch), gu = take_rows(r.n, first.n(), scratch);
+    View<float, 2> h = take_rows(r.n, second.k(), scratch);
+    View<float, 2> gu =
+        a.saved_gate_up ? a.saved_gate_up.slice(r.begin, r.begin + r.n) : take_rows(r.n, first.n(), scratch);
     first.apply(gather(a.x, plan, r, take_rows(r.n, d, scratch)), {}, gu, scratch);
     gated<float>(a.act, gu, h);
     second.apply(h, {}, out.slice(r.begin, r.begin + r.n), scratch);
   });
   combine(out, moe_row_of(plan, a.x.shape[0], slots, scratch), a.p, slots, a.y);
+}
+
+void moe_ffn_packed_backward(const MoePackedBackward& a, const MoePlan& plan, Arena& scratch) {
+  QUERN_CHECK(a.gx.shape == a.gy.shape && a.p.shape == a.gp.shape && a.saved_gate_up.shape[0] == plan.n &&
+              a.saved_out.shape[0] == plan.n && plan.offsets.size() == a.down.size() + 1);
+  const auto through = [&](const PrepackedWeight& w, View<const float, 2> g, View<float, 2> out) {
+    w.apply_transposed(g, 0, out, {.bf16 = a.bf16}, scratch);
+  };
+  backward_by_expert(
+      a, a.saved_gate_up.shape[1] / 2, plan, scratch,
+      [&](int64_t e, View<const float, 2>, View<float, 2> go, View<float, 2> gh) {
+        through(a.down[static_cast<size_t>(e)], go, gh);
+      },
+      [&](int64_t e, Rows, View<float, 2> ggu, View<float, 2> gx) {
+        through(a.gate_up[static_cast<size_t>(e)], ggu, gx);
+      });
 }
 
 }  // namespace quern::kernels

@@ -1,4 +1,4 @@
-// Fast f32 mixture of experts for training, and the one on prepacked weights for inference. Arguments are checked by
+// Fast f32 mixture of experts for training, and the one on prepacked weights, which do not learn. Arguments are checked by
 // the entry points in moe.cc.
 #pragma once
 #include "quern/kernels/moe/moe.h"

@@ -215,6 +215,21 @@ TEST(Moe, PackedEqualsUnpacked) {
     }
 }
 
+// An expert's matrix packed, and what it holds written back to `to`.
+PrepackedWeight packed_expert(const Rows<float>& from, Rows<double>& to, int64_t e, std::array<int64_t, 2> nk,
+                              const QuantFormat& s) {
+  const auto [n, k] = nk;
+  const auto w =
+      std::span<const float>(from.data).subspan(static_cast<size_t>(e * n * k), static_cast<size_t>(n * k));
+  PrepackedWeight packed = PrepackedWeight::pack(Tensor::of<float>({n, k}, w), s);
+  std::vector<float> row(static_cast<size_t>(k));
+  for (int64_t i = 0; i < n; ++i) {
+    packed.row(i, {row.data(), {k}});
+    std::copy(row.begin(), row.end(), to.data.begin() + (e * n + i) * k);
+  }
+  return packed;
+}
+
 // Quantized experts against the mixture of their own weights, read back row by row: side by side (few rows), and one
 // after the other (many).
 TEST(Moe, QuantizedExpertsAreTheMixtureOfTheirWeights) {
@@ -223,20 +238,9 @@ TEST(Moe, QuantizedExpertsAreTheMixtureOfTheirWeights) {
       Mixture<double> want(tokens, 2, 64, 48);
       Mixture<float> m(tokens, 2, 64, 48);
       std::vector<PrepackedWeight> gu, down;
-      auto pack = [&](Rows<float>& from, Rows<double>& to, int64_t e, int64_t n, int64_t k) {
-        const auto w =
-            std::span<const float>(from.data).subspan(static_cast<size_t>(e * n * k), static_cast<size_t>(n * k));
-        PrepackedWeight packed = PrepackedWeight::pack(Tensor::of<float>({n, k}, w), s);
-        std::vector<float> row(static_cast<size_t>(k));
-        for (int64_t i = 0; i < n; ++i) {
-          packed.row(i, {row.data(), {k}});
-          std::copy(row.begin(), row.end(), to.data.begin() + (e * n + i) * k);
-        }
-        return packed;
-      };
       for (int64_t e = 0; e < m.kExperts; ++e) {
-        gu.push_back(pack(m.gu, want.gu, e, 96, 64));
-        down.push_back(pack(m.down, want.down, e, 64, 48));
+        gu.push_back(packed_expert(m.gu, want.gu, e, {96, 64}, s));
+        down.push_back(packed_expert(m.down, want.down, e, {64, 48}, s));
       }
       want.forward(false);
       Outputs expected;
@@ -250,6 +254,56 @@ TEST(Moe, QuantizedExpertsAreTheMixtureOfTheirWeights) {
         Outputs got;
         got.add(m.y);
         expect_near_all(got.values, expected.values, 0.006 * largest);  // rows rounded to bf16 twice
+      });
+    }
+}
+
+// Gradients through packed experts against those through the same weights in double: experts side by side (few rows) and
+// one after the other (many), some without tokens, pairs that skip.
+TEST(Moe, GradientsThroughPackedExpertsAreThoseOfTheirWeights) {
+  for (int64_t tokens : {1, 37, 300})
+    for (const QuantFormat& s :
+         {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::q4, 32), QuantFormat(DType::f32)}) {
+      Mixture<double> want(tokens, 2, 64, 48);
+      Mixture<float> m(tokens, 2, 64, 48);
+      std::vector<PrepackedWeight> gu, down;
+      for (int64_t e = 0; e < m.kExperts; ++e) {
+        gu.push_back(packed_expert(m.gu, want.gu, e, {96, 64}, s));
+        down.push_back(packed_expert(m.down, want.down, e, {64, 48}, s));
+      }
+      want.forward(), want.backward();
+      Outputs expected;
+      expected.add(want.gx), expected.add(want.gp);
+      double largest = 0;
+      for (double v : expected.values) largest = std::max(largest, std::abs(v));
+      each_isa([&] {
+        m.forward();  // other weights: nothing of it may stay
+        moe_ffn_packed({.x = m.x.in(),
+                        .gate_up = gu,
+                        .down = down,
+                        .p = m.p.in(),
+                        .act = Activation::silu,
+                        .y = m.y.view(),
+                        .saved_gate_up = m.saved_gu.view(),
+                        .saved_out = m.saved_out.view()},
+                       m.plan, m.scratch);
+        for (const bool bf16 : {false, true}) {
+          moe_ffn_packed_backward({.gate_up = gu,
+                                   .down = down,
+                                   .p = m.p.in(),
+                                   .saved_gate_up = m.saved_gu.in(),
+                                   .saved_out = m.saved_out.in(),
+                                   .gy = m.gy.in(),
+                                   .act = Activation::silu,
+                                   .gx = m.gx.view(),
+                                   .gp = m.gp.view(),
+                                   .bf16 = bf16},
+                                  m.plan, m.scratch);
+          Outputs got;
+          got.add(m.gx), got.add(m.gp);
+          // Quantized products round their rows to bf16 in the forward pass, and all of them may in the backward.
+          expect_near_all(got.values, expected.values, (s.quantized() || bf16 ? 0.012 : 1e-5) * largest);
+        }
       });
     }
 }

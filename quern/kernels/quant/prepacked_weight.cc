@@ -11,6 +11,8 @@ namespace {
 
 constexpr int64_t kFewRows = 32;  // more than that and a product is bound by arithmetic: nothing to fetch ahead
 
+constexpr int64_t kBlockElements = 1 << 21;  // of W in f32 at a time: 8 MiB, read back from the last cache
+
 }  // namespace
 
 PrepackedWeight PrepackedWeight::pack(const Tensor& w, const QuantFormat& s) {
@@ -45,6 +47,27 @@ void PrepackedWeight::apply(View<const float, 2> x, View<const float, 1> bias, V
   note(x);
   announce(x.shape[0]);
   dense_.defined() ? dense_.apply(x, bias, y, scratch) : quant_.apply(x, bias, y, scratch);
+}
+
+void PrepackedWeight::apply_transposed(View<const float, 2> g, int64_t begin, View<float, 2> out, GemmOptions o,
+                                       Arena& scratch) const {
+  if (quant_.defined() && QuantLinear::multiplies_in_f32(o)) {
+    trace::Span span;
+    if (trace::recording())
+      span.begin(trace::Kind::product,
+                 fmt::format("{} x {} x {} {}", g.shape[0], k(), g.shape[1], format_name(scheme().format)));
+    return quant_.apply_transposed(g, begin, out, o, scratch);
+  }
+  Arena::Scope scope(scratch);
+  const int64_t n = g.shape[1], rows_at_once = std::clamp<int64_t>(kBlockElements / std::max<int64_t>(k(), 1), 1, n);
+  float* block = scratch.take<float>(rows_at_once * k()).data();
+  for (int64_t at = 0; at < n; at += rows_at_once) {
+    const int64_t count = std::min(rows_at_once, n - at);
+    const View<float, 2> w(block, {count, k()});
+    rows(begin + at, w);
+    gemm<float>({g.data + at, {g.shape[0], count}, {g.stride[0], 1}}, w, out,
+                {.beta = at == 0 ? o.beta : 1.0, .bf16 = o.bf16});
+  }
 }
 
 void PrepackedWeight::apply_groups(std::span<const Group> groups, View<const float, 2> x, View<float, 2> y,

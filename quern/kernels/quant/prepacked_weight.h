@@ -1,5 +1,5 @@
-// PrepackedWeight: a matrix W [N, K] in any quantization format, with one interface: y = x·Wᵀ + b, and single rows for
-// embeddings that share the head. Cheap to copy: copies share the bytes.
+// PrepackedWeight: a matrix W [N, K] in any quantization format, with one interface: y = x·Wᵀ + b, g·W for
+// gradients of x, and rows for embeddings that share the head. Cheap to copy: copies share the bytes.
 #pragma once
 #include <memory>
 #include <vector>
@@ -38,6 +38,12 @@ class PrepackedWeight {
   };
   static void apply_groups(std::span<const Group> groups, View<const float, 2> x, View<float, 2> y, Arena& scratch);
   void row(int64_t i, View<float, 1> out) const { dense_.defined() ? dense_.row(i, out) : quant_.row(i, out); }
+  void rows(int64_t begin, View<float, 2> out) const {  // the same of W[begin : begin + out.shape[0], :]
+    dense_.defined() ? dense_.rows(begin, out) : quant_.rows(begin, out);
+  }
+  // out = g·W[begin : begin + g.shape[1], :], or added to out with beta 1, without a second copy of W.
+  void apply_transposed(View<const float, 2> g, int64_t begin, View<float, 2> out, GemmOptions o,
+                        Arena& scratch) const;
   void observe(std::shared_ptr<InputSquares> to) { seen_ = std::move(to); }  // every apply adds its x
 
  private:

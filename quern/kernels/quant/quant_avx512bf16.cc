@@ -198,6 +198,7 @@ void q4_row_block(const QuantRowBlock& s) { run((s.group == 32 ? 1u : 3u) + (s.a
 namespace quern::kernels {
 constinit const QuantKernels quant_avx512bf16 = {.unpack_q8 = unpack_q8,
                                                  .unpack_q4 = unpack_q4,
+                                                 .to_floats = to_floats,
                                                  .to_int8 = to_int8,
                                                  .q8_row_block = q8_row_block,
                                                  .q4_row_block = q4_row_block,

@@ -123,6 +123,52 @@ inline void unpack_q4(const uint8_t* from, int64_t blocks, int64_t group, bool a
   asymmetric ? unpack_q4_as<true>(from, blocks, group, to) : unpack_q4_as<false>(from, blocks, group, to);
 }
 
+template <bool SCALED>
+void q8_to_floats(const quern::kernels::QuantToFloats& a) {
+  const uint8_t* from = a.from;
+  float* to = a.to;
+  for (int64_t b = 0; b < a.blocks; ++b, from += 256, to += 256)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      F w[4];
+      q8_weights(loadi(from + v * kVectorBytes), w);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        if (SCALED) w[i] = mul(mul(w[i], set1(0x1p-24f)), load(a.scales + v * kLanes));  // rounded once: q is whole
+        store(to + i * 64 + v * kLanes, w[i]);
+      }
+    }
+}
+
+template <bool ASYM, bool SCALED>
+void q4_to_floats(const quern::kernels::QuantToFloats& a) {
+  constexpr int64_t head = ASYM ? 128 : 64;
+  const uint8_t* from = a.from;
+  float* to = a.to;
+  for (int64_t g = 0; g < a.blocks; ++g, from += head + a.group * 32, to += a.group * 64)
+    for (int v = 0; v < kVectors; ++v) {
+      const F e = group_scales(from + v * kLanes, ASYM), ez = mul(e, zero_points(from + v * kLanes, ASYM));
+      const F s = SCALED ? load(a.scales + v * kLanes) : zero();
+      for (int64_t b = 0; b < a.group / 8; ++b) {
+        const I bits = loadi(from + head + b * 256 + v * kVectorBytes);
+        float* out = to + b * 512 + v * kLanes;
+        auto put = [&]<int J>() {
+          const F w = sub(mul(nibble<J>(bits), e), ez);  // exact
+          store(out + kNibbleK[J] * 64, SCALED ? mul(w, s) : w);
+        };
+        put.template operator()<0>(), put.template operator()<1>(), put.template operator()<2>(),
+            put.template operator()<3>(), put.template operator()<4>(), put.template operator()<5>(),
+            put.template operator()<6>(), put.template operator()<7>();
+      }
+    }
+}
+
+inline void to_floats(const quern::kernels::QuantToFloats& a) {
+  if (!a.four) return a.scales ? q8_to_floats<true>(a) : q8_to_floats<false>(a);
+  if (a.asymmetric) return a.scales ? q4_to_floats<true, true>(a) : q4_to_floats<true, false>(a);
+  a.scales ? q4_to_floats<false, true>(a) : q4_to_floats<false, false>(a);
+}
+
 // n bytes 128 + round(x·127 / max|x|), ties to even, then 128 up to n_pad; returns max|x|.
 inline float to_int8(const float* x, int64_t n, int64_t n_pad, uint8_t* to) {
   F maximum = zero();

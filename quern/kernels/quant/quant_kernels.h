@@ -52,17 +52,27 @@ struct QuantRowBlock {
   int rows = 1;
 };
 
+// Blocks of one panel as floats: to[k][64].
+struct QuantToFloats {
+  const uint8_t* from = nullptr;
+  int64_t blocks = 0;
+  int64_t group = 0;  // q4
+  bool four = false, asymmetric = false;
+  const float* scales = nullptr;  // S of every column, for W itself; null: without it, q8 2²⁴ times too large
+  float* to = nullptr;
+};
+
 struct QuantToFixed;
 
 struct QuantKernels {
   // Blocks as bf16 pairs for the tiles of gemm/tile.h: to[k / 2][64], the same sums as above.
   void (*unpack_q8)(const uint8_t* from, int64_t blocks, uint32_t* to);
   void (*unpack_q4)(const uint8_t* from, int64_t blocks, int64_t group, bool asymmetric, uint32_t* to);
+  void (*to_floats)(const QuantToFloats&);
   // to[n] = 128 + round(127·x / max|x|), to[n … n_pad) = 128; returns max|x|.
   float (*to_int8)(const float* x, int64_t n, int64_t n_pad, uint8_t* to);
 
-  void (*widen)(const uint16_t* from, int64_t n, float* to) = nullptr;  // n a multiple of 16
-  int q8_rows = 0, q4_rows = 0;                                         // at most
+  int q8_rows = 0, q4_rows = 0;  // at most
   void (*q8)(const QuantRows&) = nullptr;
   void (*q4)(const QuantRows&) = nullptr;
   void (*q8a8)(const Int8Rows&) = nullptr;
@@ -78,5 +88,6 @@ struct QuantKernels {
 };
 
 extern const QuantKernels quant_avx2, quant_avx512, quant_avx512vnni, quant_avx512bf16;
+const QuantKernels& quant_kernels();  // of active_isa(), which must not be ref
 
 }  // namespace quern::kernels

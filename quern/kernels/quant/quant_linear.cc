@@ -2,8 +2,9 @@
 // Matrix tiles take any number of rows (quant_tiles.h). Where the CPU has byte products, and bf16 products that are worth
 // it, row blocks (quant_row_blocks.h) take up to kRowBlockRows rows, and any number of int8 rows; with byte products
 // alone, up to four rows and int8 rows. Elsewhere a few rows of floats are multiplied by a panel directly. More are multiplied by the
-// bf16 tiles of gemm/tile.h: a block of a panel is dequantized to bf16 pairs in a thread's own 32 KiB and serves up to
-// 192 rows, so that dequantization is 2 % of the work.
+// tiles of gemm/tile.h: a block of a panel is dequantized into a thread's own 32 or 64 KiB and serves up to 192 rows, so
+// that dequantization is 2 % of the work. The block is in bf16 pairs, or in floats where bf16 products are by f32 FMAs,
+// which widen nothing then: the same bits.
 #include "quern/kernels/quant/quant_linear.h"
 
 #include "quern/base/cpu.h"
@@ -23,16 +24,10 @@ namespace {
 constexpr int64_t kPanel = QuantLayout::kPanel;
 constexpr int64_t kItemRows = 192, kItemPanels = 4;  // as packed_linear.cc: items enough to balance, x and y in cache
 constexpr int64_t kFewRows = 24;                     // one item each panel, every thread a contiguous stretch of W
-constexpr int64_t kUnpackK = 256;                    // 64 × 256 bf16 = 32 KiB
+constexpr int64_t kUnpackK = 256;                    // 64 × 256 bf16 = 32 KiB, floats twice that
 constexpr float kQ8Sum = 0x1p-24f;                   // see quant_kernels.h
 // Strips unpack for every 16 rows (beside products, for nothing), tiles for 192 (in between): Zen 4 breaks even here.
 constexpr int64_t kRowBlockRows = 256;
-
-const QuantKernels& kernels() {
-  if (active_isa() == Isa::avx2) return quant_avx2;
-  if (bf16_products() == Bf16Products::vdpbf16) return quant_avx512bf16;
-  return has_avx512_vnni() ? quant_avx512vnni : quant_avx512;
-}
 
 struct Staged {  // x as the kernels read it
   const char* data = nullptr;
@@ -44,23 +39,28 @@ struct Staged {  // x as the kernels read it
 class Apply {
  public:
   Apply(const QuantLayout& l, const uint8_t* blob, View<const float, 1> bias, View<float, 2> y)
-      : l_(l), blob_(blob), bias_(bias), y_(y), k_(kernels()) {}
+      : l_(l),
+        blob_(blob),
+        bias_(bias),
+        y_(y),
+        k_(quant_kernels()),
+        each_(bf16_products() == Bf16Products::fma ? 1 : 2) {}
 
   void run(View<const float, 2> x, Arena& scratch) {
     Arena::Scope scope(scratch);
     const int64_t rows = x.shape[0];
     if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows) && !exact_rows()) {
-      x_ = stage(x, false, scratch);
+      x_ = stage_floats(x, scratch);
       if (l_.four) sum_groups(x, scratch);
       parallel_guided(l_.panels, [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) direct(p, static_cast<int>(rows));
       });
       return;
     }
-    x_ = stage(x, true, scratch);
+    x_ = each_ == 1 ? stage_floats(x, scratch) : stage_pairs(x, scratch);
     const int64_t maximum = std::min(rows, kItemRows);
     sums_row_ = (maximum + kTileRows) * kPanel;
-    weights_ = scratch.take<uint32_t>(thread_count() * kPanel * kUnpackK / 2).data();
+    weights_ = scratch.take<uint32_t>(thread_count() * kPanel * kUnpackK / each_).data();
     sums_ = scratch.take<float>(thread_count() * sums_row_).data();
     if (rows <= kFewRows) {
       parallel_for(l_.panels, 1, [&](int64_t begin, int64_t end) {
@@ -77,20 +77,25 @@ class Apply {
   }
 
  private:
-  Staged stage(View<const float, 2> x, bool pairs, Arena& scratch) const {
-    // Rows get 64 spare bytes so that those of a power-of-two K do not all fall into the same cache sets.
-    const int64_t t = x.shape[0], line = (l_.k_pad() + 63) / 32 * 32 + 32;
-    uint16_t* half = scratch.take<uint16_t>(t * line).data();
-    float* full = pairs ? nullptr : scratch.take<float>(t * line).data();
-    const TileKernels& tile = tile_kernels();
-    parallel_for(t, 8, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        tile.to_bf16(x.row(i), l_.k, line, half + i * line);
-        if (!pairs) k_.widen(half + i * line, line, full + i * line);
-      }
+  // Rows get 64 spare bytes so that those of a power-of-two K do not all fall into the same cache sets.
+  int64_t x_line() const { return (l_.k_pad() + 63) / 32 * 32 + 32; }
+
+  Staged stage_floats(View<const float, 2> x, Arena& scratch) const {
+    const int64_t line = x_line();
+    float* to = scratch.take<float>(x.shape[0] * line).data();
+    parallel_for(x.shape[0], 8, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) tile_kernels().rounded(x.row(i), l_.k, line, to + i * line);
     });
-    if (pairs) return {reinterpret_cast<const char*>(half), line / 2};
-    return {reinterpret_cast<const char*>(full), line};
+    return {reinterpret_cast<const char*>(to), line};
+  }
+
+  Staged stage_pairs(View<const float, 2> x, Arena& scratch) const {
+    const int64_t line = x_line();
+    uint16_t* to = scratch.take<uint16_t>(x.shape[0] * line).data();
+    parallel_for(x.shape[0], 8, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) tile_kernels().to_bf16(x.row(i), l_.k, line, to + i * line);
+    });
+    return {reinterpret_cast<const char*>(to), line / 2};
   }
 
   void sum_groups(View<const float, 2> x, Arena& scratch) {
@@ -124,32 +129,45 @@ class Apply {
   }
 
   void tiles(int64_t i0, int64_t i1, int64_t p) const {
-    uint32_t* weights = weights_ + thread_index() * kPanel * kUnpackK / 2;
+    uint32_t* weights = weights_ + thread_index() * kPanel * kUnpackK / each_;
     float* sums = sums_ + thread_index() * sums_row_;
     const int64_t per = kUnpackK / l_.block_k, n_tiles = (i1 - i0 + kTileRows - 1) / kTileRows;
     if (l_.blocks == 0) std::fill_n(sums, (i1 - i0) * kPanel, 0.0f);
     for (int64_t b = 0; b < l_.blocks; b += per) {
       const int64_t n = std::min(per, l_.blocks - b);
       const uint8_t* from = panel(p) + b * l_.block_bytes;
-      if (l_.four)
-        k_.unpack_q4(from, n, l_.block_k, l_.asymmetric, weights);
-      else
-        k_.unpack_q8(from, n, weights);
+      unpack(from, n, weights);
       for (int64_t r = 0; r < n_tiles; ++r) {
         const int64_t begin = (i1 - i0) * r / n_tiles, end = (i1 - i0) * (r + 1) / n_tiles;
-        tile_kernels().bf16({.a = x_.data + ((i0 + begin) * x_.row + b * l_.block_k / 2) * 4,
-                             .a_row = x_.row,
-                             .b = weights,
-                             .b_k = kPanel,
-                             .c = sums + begin * kPanel,
-                             .c_row = kPanel,
-                             .k = n * l_.block_k / 2,
-                             .rows = static_cast<int>(end - begin),
-                             .groups = 4,
-                             .add = b > 0});
+        const Tile t{.a = x_.data + ((i0 + begin) * x_.row + b * l_.block_k / each_) * 4,
+                     .a_row = x_.row,
+                     .b = weights,
+                     .b_k = kPanel,
+                     .c = sums + begin * kPanel,
+                     .c_row = kPanel,
+                     .k = n * l_.block_k / each_,
+                     .rows = static_cast<int>(end - begin),
+                     .groups = 4,
+                     .add = b > 0};
+        each_ == 1 ? tile_kernels().f32(t) : tile_kernels().bf16(t);
       }
     }
     finish(p, i0, i1, sums);
+  }
+
+  // Blocks without the column's scale, as the tiles multiply them.
+  void unpack(const uint8_t* from, int64_t blocks, uint32_t* to) const {
+    if (each_ == 1)
+      k_.to_floats({.from = from,
+                    .blocks = blocks,
+                    .group = l_.block_k,
+                    .four = l_.four,
+                    .asymmetric = l_.asymmetric,
+                    .to = reinterpret_cast<float*>(to)});
+    else if (l_.four)
+      k_.unpack_q4(from, blocks, l_.block_k, l_.asymmetric, to);
+    else
+      k_.unpack_q8(from, blocks, to);
   }
 
   // y = S·sum + b on a panel's columns.
@@ -173,6 +191,7 @@ class Apply {
   View<const float, 1> bias_;
   View<float, 2> y_;
   const QuantKernels& k_;
+  const int64_t each_;  // values of K in an element of x and W: 1 float or 2 in a pair
   Staged x_;
   uint32_t* weights_ = nullptr;
   float* sums_ = nullptr;
@@ -183,7 +202,7 @@ class Apply {
 void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> x, View<const float, 1> bias,
                 View<float, 2> y, Arena& scratch) {
   Arena::Scope scope(scratch);
-  const QuantKernels& k = kernels();
+  const QuantKernels& k = quant_kernels();
   const int64_t rows = x.shape[0], line = l.k_pad() + 64;
   uint8_t* q = scratch.take<uint8_t>(rows * line).data();
   float* scale = scratch.take<float>(rows).data();
@@ -222,6 +241,12 @@ bool in_row_block_pass(const QuantKernels& k, const QuantFormat& s, int64_t rows
 
 }  // namespace
 
+const QuantKernels& quant_kernels() {
+  if (active_isa() == Isa::avx2) return quant_avx2;
+  if (bf16_products() == Bf16Products::vdpbf16) return quant_avx512bf16;
+  return has_avx512_vnni() ? quant_avx512vnni : quant_avx512;
+}
+
 QuantLinear QuantLinear::view(const Tensor& blob, int64_t n, int64_t k, const QuantFormat& s, std::string_view what) {
   QUERN_CHECK(s.quantized());
   QuantLinear r;
@@ -235,11 +260,6 @@ QuantLinear QuantLinear::view(const Tensor& blob, int64_t n, int64_t k, const Qu
   return r;
 }
 
-void QuantLinear::row(int64_t i, View<float, 1> out) const {
-  QUERN_CHECK(i >= 0 && i < n() && out.shape[0] == k(), "row {} of {}", i, n());
-  for (int64_t p = 0; p < k(); ++p) out(p) = quant_weight(layout_, blob_.data<uint8_t>(), i, p);
-}
-
 void QuantLinear::apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const {
   QUERN_CHECK(x.shape[1] == k() && y.shape[1] == n() && x.shape[0] == y.shape[0],
               "x [{}, {}], W [{}, {}], y [{}, {}]", x.shape[0], x.shape[1], n(), k(), y.shape[0], y.shape[1]);
@@ -248,7 +268,7 @@ void QuantLinear::apply(View<const float, 2> x, View<const float, 1> bias, View<
   const uint8_t* blob = blob_.data<uint8_t>();
   const bool int8_rows = scheme_.format == WeightFormat::q8a8;
   if (active_isa() == Isa::ref) return quant_apply_ref(layout_, blob, int8_rows, x, bias, y);
-  const QuantKernels& k = kernels();
+  const QuantKernels& k = quant_kernels();
   const QuantGroup all{blob, 0, x.shape[0]};
   const QuantRowBlocks work{
       .layout = layout_, .int8_rows = int8_rows, .groups = {&all, 1}, .x = x, .bias = bias, .y = y};
@@ -262,7 +282,7 @@ bool QuantLinear::apply_together(std::span<const Group> groups, View<const float
                                  Arena& scratch) {
   if (active_isa() == Isa::ref || groups.empty()) return false;
   const QuantLinear& first = *groups[0].w;
-  const QuantKernels& k = kernels();
+  const QuantKernels& k = quant_kernels();
   Arena::Scope scope(scratch);
   const std::span<QuantGroup> all = scratch.take<QuantGroup>(static_cast<int64_t>(groups.size()));
   for (size_t g = 0; g < groups.size(); ++g) {

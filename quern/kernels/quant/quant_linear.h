@@ -7,6 +7,7 @@
 #include <span>
 
 #include "quern/base/arena.h"
+#include "quern/kernels/gemm/gemm.h"
 #include "quern/kernels/quant/quant_layout.h"
 #include "quern/tensor/tensor.h"
 
@@ -27,6 +28,13 @@ class QuantLinear {
   const Tensor& blob() const { return blob_; }
   void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
   void row(int64_t i, View<float, 1> out) const;  // W[i, :]
+  // W[begin : begin + out.shape[0], :], on all threads; the same bits as row() gives
+  void rows(int64_t begin, View<float, 2> out) const;
+  // out = g·W[begin : begin + g.shape[1], :], or added to out with beta 1. Sums of f32 FMAs in the order of W's rows,
+  // nothing rounded: where bf16 products are asked for and faster than that, this refuses to be called.
+  void apply_transposed(View<const float, 2> g, int64_t begin, View<float, 2> out, GemmOptions o,
+                        Arena& scratch) const;
+  static bool multiplies_in_f32(GemmOptions o);
 
   // Several matrices of one shape and scheme, each with rows of its own, as one piece of work: threads stream from
   // one matrix into the next. False, and nothing done, where they are better applied one by one (differing shapes,

@@ -161,17 +161,13 @@ void q8a8(const Int8Rows& r) {
   }
 }
 
-void widen_row(const uint16_t* from, int64_t n, float* to) {
-  for (int64_t i = 0; i < n; i += kLanes) store(to + i, widen(from + i));
-}
-
 }  // namespace
 
 namespace quern::kernels {
 constinit const QuantKernels QUANT_TABLE = {.unpack_q8 = unpack_q8,
                                             .unpack_q4 = unpack_q4,
+                                            .to_floats = to_floats,
                                             .to_int8 = to_int8,
-                                            .widen = widen_row,
                                             .q8_rows = kLanes == 16 ? 2 : 1,
                                             .q4_rows = kLanes == 16 ? 4 : 1,
                                             .q8 = q8,
