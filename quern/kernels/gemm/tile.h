@@ -43,6 +43,9 @@ constexpr int kTileColumns = 64;
 
 struct TileKernels {
   const char* name;  // what a bench or test prints: "avx512", "avx512bf16", "avx2"
+  // Groups that registers take at once. With many rows, B is read fastest where as many lie close together (b_k =
+  // 16·step_groups) and all rows pass them before the next: then they stay in the first-level cache.
+  int step_groups;
   void (*f32)(const Tile&);
   void (*bf16)(const Tile&);
   void (*widened)(const Tile&);

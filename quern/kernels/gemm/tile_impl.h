@@ -340,6 +340,7 @@ void from_tiles(const FromTiles& f) {
 namespace quern::kernels {
 const TileKernels& KERNELS() {
   static constexpr TileKernels table{KERNELS_NAME,
+                                     kStepGroups,
                                      tile<TileFormat::f32>,
                                      tile<TileFormat::bf16>,
                                      tile<TileFormat::widened>,

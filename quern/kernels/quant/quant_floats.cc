@@ -20,13 +20,20 @@ constexpr int64_t kPanel = QuantLayout::kPanel;
 constexpr int64_t kPiece = 64;   // values of k that are turned at a time; a whole number of blocks
 constexpr int64_t kDepth = 256;  // rows of W between two passes over the rows of g
 
+// Where rows of W go: `slice` columns of each side by side, the next ones `next` floats on.
+struct Target {
+  float* data;
+  int64_t row;  // from one to the next
+  int64_t slice = kPiece, next = 0;
+};
+
 class Floats {
  public:
   Floats(const QuantLayout& l, const uint8_t* blob)
       : l_(l), blob_(blob), scales_(reinterpret_cast<const float*>(blob + l.scales_at())) {}
 
-  // to[i − begin][·] = W[i, k0 : k0 + n] for the rows [begin, end); n ≤ kPiece.
-  void write(int64_t begin, int64_t end, int64_t k0, int64_t n, View<float, 2> to) const {
+  // W[i, k0 : k0 + n] for the rows [begin, end); n ≤ kPiece.
+  void write(int64_t begin, int64_t end, int64_t k0, int64_t n, Target to) const {
     alignas(64) float block[kPiece * kPanel];
     for (int64_t i = begin; i < end;) {
       const int64_t panel = i / kPanel, column = i % kPanel, columns = std::min(kPanel - column, end - i);
@@ -37,8 +44,10 @@ class Floats {
                           .asymmetric = l_.asymmetric,
                           .scales = scales_ + panel * kPanel,
                           .to = block});
-      tile_.transpose(reinterpret_cast<const uint32_t*>(block + column), kPanel, n, columns,
-                      reinterpret_cast<uint32_t*>(to.row(i - begin)), to.stride[0]);
+      for (int64_t k = 0; k < n; k += to.slice)
+        tile_.transpose(reinterpret_cast<const uint32_t*>(block + k * kPanel + column), kPanel,
+                        std::min(to.slice, n - k), columns,
+                        reinterpret_cast<uint32_t*>(to.data + k / to.slice * to.next + (i - begin) * to.row), to.row);
       i += columns;
     }
   }
@@ -51,8 +60,8 @@ class Floats {
   const TileKernels& tile_ = tile_kernels();
 };
 
-// out[:, k0 : k0 + columns] (+)= g·w, w [g.shape[1], kPiece].
-void multiply(View<const float, 2> g, const float* w, View<float, 2> out, bool add) {
+// out (+)= g·w for out's columns, at most as many as registers take at once; w [g.shape[1]][width].
+void multiply_group(View<const float, 2> g, const float* w, int64_t width, View<float, 2> out, bool add) {
   const int64_t columns = out.shape[1];
   alignas(64) float edge[kTileRows * kPiece];
   const bool whole = columns % 16 == 0;
@@ -62,7 +71,7 @@ void multiply(View<const float, 2> g, const float* w, View<float, 2> out, bool a
     tile_kernels().f32({.a = g.row(t),
                         .a_row = g.stride[0],
                         .b = w,
-                        .b_k = kPiece,
+                        .b_k = width,
                         .c = whole ? out.row(t) : edge,
                         .c_row = whole ? out.stride[0] : kPiece,
                         .k = g.shape[1],
@@ -70,6 +79,17 @@ void multiply(View<const float, 2> g, const float* w, View<float, 2> out, bool a
                         .groups = static_cast<int>((columns + 15) / 16),
                         .add = add});
     for (int64_t r = 0; !whole && r < rows; ++r) std::copy_n(edge + r * kPiece, columns, out.row(t + r));
+  }
+}
+
+// Some rows of g at a time, which stay in the second-level cache while all groups of w pass.
+void multiply(View<const float, 2> g, Target w, View<float, 2> out, bool add) {
+  constexpr int64_t kRows = 192;
+  for (int64_t t = 0; t < g.shape[0]; t += kRows) {
+    const int64_t end = std::min(g.shape[0], t + kRows);
+    for (int64_t c = 0; c < out.shape[1]; c += w.slice)
+      multiply_group(g.slice(t, end), w.data + c / w.slice * w.next, w.row,
+                     {out.row(t) + c, {end - t, std::min(w.slice, out.shape[1] - c)}, {out.stride[0], 1}}, add);
   }
 }
 
@@ -97,7 +117,7 @@ void QuantLinear::rows(int64_t begin, View<float, 2> out) const {
       const int64_t panel = first + item / pieces, at = item % pieces * kPiece, i = std::max(begin, panel * kPanel),
                     end = std::min(begin + count, (panel + 1) * kPanel);
       const int64_t columns = std::min(kPiece, k() - at);
-      floats.write(i, end, at, columns, {out.row(i - begin) + at, {end - i, columns}, {out.stride[0], 1}});
+      floats.write(i, end, at, columns, {out.row(i - begin) + at, out.stride[0]});
     }
   });
 }
@@ -116,13 +136,14 @@ void QuantLinear::apply_transposed(View<const float, 2> g, int64_t begin, View<f
   Arena::Scope scope(scratch);
   const Floats floats(layout_, blob_.data<uint8_t>());
   float* blocks = scratch.take<float>(thread_count() * kDepth * kPiece).data();
+  const int64_t width = 16 * tile_kernels().step_groups;
   parallel_dynamic((k() + kPiece - 1) / kPiece, [&](int64_t piece) {
-    float* w = blocks + thread_index() * kDepth * kPiece;
+    const Target w{blocks + thread_index() * kDepth * kPiece, width, width, width * kDepth};
     const int64_t at = piece * kPiece, columns = std::min(kPiece, k() - at);
     const View<float, 2> to(out.data + at, {out.shape[0], columns}, {out.stride[0], 1});
     for (int64_t i = begin, next = 0; i < end; i = next) {
       next = std::min(end, (i / kPanel) * kPanel + kDepth);  // whole panels but for the first and the last
-      floats.write(i, next, at, columns, {w, {next - i, columns}, {kPiece, 1}});
+      floats.write(i, next, at, columns, w);
       multiply({g.data + (i - begin), {g.shape[0], next - i}, {g.stride[0], 1}}, w, to, i > begin || o.beta != 0);
     }
   });

@@ -123,11 +123,16 @@ inline void unpack_q4(const uint8_t* from, int64_t blocks, int64_t group, bool a
   asymmetric ? unpack_q4_as<true>(from, blocks, group, to) : unpack_q4_as<false>(from, blocks, group, to);
 }
 
+// Where vector v of a panel's columns goes.
+inline int64_t place(const quern::kernels::QuantToFloats& a, int v) {
+  return v * kLanes / 16 * a.to_group + v * kLanes % 16;
+}
+
 template <bool SCALED>
 void q8_to_floats(const quern::kernels::QuantToFloats& a) {
   const uint8_t* from = a.from;
   float* to = a.to;
-  for (int64_t b = 0; b < a.blocks; ++b, from += 256, to += 256)
+  for (int64_t b = 0; b < a.blocks; ++b, from += 256, to += 4 * a.to_k)
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
       F w[4];
@@ -135,7 +140,7 @@ void q8_to_floats(const quern::kernels::QuantToFloats& a) {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
         if (SCALED) w[i] = mul(mul(w[i], set1(0x1p-24f)), load(a.scales + v * kLanes));  // rounded once: q is whole
-        store(to + i * 64 + v * kLanes, w[i]);
+        store(to + i * a.to_k + place(a, v), w[i]);
       }
     }
 }
@@ -145,16 +150,16 @@ void q4_to_floats(const quern::kernels::QuantToFloats& a) {
   constexpr int64_t head = ASYM ? 128 : 64;
   const uint8_t* from = a.from;
   float* to = a.to;
-  for (int64_t g = 0; g < a.blocks; ++g, from += head + a.group * 32, to += a.group * 64)
+  for (int64_t g = 0; g < a.blocks; ++g, from += head + a.group * 32, to += a.group * a.to_k)
     for (int v = 0; v < kVectors; ++v) {
       const F e = group_scales(from + v * kLanes, ASYM), ez = mul(e, zero_points(from + v * kLanes, ASYM));
       const F s = SCALED ? load(a.scales + v * kLanes) : zero();
       for (int64_t b = 0; b < a.group / 8; ++b) {
         const I bits = loadi(from + head + b * 256 + v * kVectorBytes);
-        float* out = to + b * 512 + v * kLanes;
+        float* out = to + b * 8 * a.to_k + place(a, v);
         auto put = [&]<int J>() {
           const F w = sub(mul(nibble<J>(bits), e), ez);  // exact
-          store(out + kNibbleK[J] * 64, SCALED ? mul(w, s) : w);
+          store(out + kNibbleK[J] * a.to_k, SCALED ? mul(w, s) : w);
         };
         put.template operator()<0>(), put.template operator()<1>(), put.template operator()<2>(),
             put.template operator()<3>(), put.template operator()<4>(), put.template operator()<5>(),

@@ -52,7 +52,7 @@ struct QuantRowBlock {
   int rows = 1;
 };
 
-// Blocks of one panel as floats: to[k][64].
+// Blocks of one panel as floats, to[k][64] unless told otherwise.
 struct QuantToFloats {
   const uint8_t* from = nullptr;
   int64_t blocks = 0;
@@ -60,6 +60,7 @@ struct QuantToFloats {
   bool four = false, asymmetric = false;
   const float* scales = nullptr;  // S of every column, for W itself; null: without it, q8 2²⁴ times too large
   float* to = nullptr;
+  int64_t to_k = 64, to_group = 16;  // from one k to the next, from 16 columns to the next
 };
 
 struct QuantToFixed;

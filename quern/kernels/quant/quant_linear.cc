@@ -134,23 +134,24 @@ class Apply {
     const int64_t per = kUnpackK / l_.block_k, n_tiles = (i1 - i0 + kTileRows - 1) / kTileRows;
     if (l_.blocks == 0) std::fill_n(sums, (i1 - i0) * kPanel, 0.0f);
     for (int64_t b = 0; b < l_.blocks; b += per) {
-      const int64_t n = std::min(per, l_.blocks - b);
+      const int64_t n = std::min(per, l_.blocks - b), steps = n * l_.block_k / each_;
       const uint8_t* from = panel(p) + b * l_.block_bytes;
       unpack(from, n, weights);
-      for (int64_t r = 0; r < n_tiles; ++r) {
-        const int64_t begin = (i1 - i0) * r / n_tiles, end = (i1 - i0) * (r + 1) / n_tiles;
-        const Tile t{.a = x_.data + ((i0 + begin) * x_.row + b * l_.block_k / each_) * 4,
-                     .a_row = x_.row,
-                     .b = weights,
-                     .b_k = kPanel,
-                     .c = sums + begin * kPanel,
-                     .c_row = kPanel,
-                     .k = n * l_.block_k / each_,
-                     .rows = static_cast<int>(end - begin),
-                     .groups = 4,
-                     .add = b > 0};
-        each_ == 1 ? tile_kernels().f32(t) : tile_kernels().bf16(t);
-      }
+      for (int g = 0; g < 4; g += groups_)
+        for (int64_t r = 0; r < n_tiles; ++r) {
+          const int64_t begin = (i1 - i0) * r / n_tiles, end = (i1 - i0) * (r + 1) / n_tiles;
+          const Tile t{.a = x_.data + ((i0 + begin) * x_.row + b * l_.block_k / each_) * 4,
+                       .a_row = x_.row,
+                       .b = weights + g * 16 * steps,
+                       .b_k = 16 * groups_,
+                       .c = sums + begin * kPanel + 16 * g,
+                       .c_row = kPanel,
+                       .k = steps,
+                       .rows = static_cast<int>(end - begin),
+                       .groups = groups_,
+                       .add = b > 0};
+          each_ == 1 ? tile_kernels().f32(t) : tile_kernels().bf16(t);
+        }
     }
     finish(p, i0, i1, sums);
   }
@@ -163,7 +164,9 @@ class Apply {
                     .group = l_.block_k,
                     .four = l_.four,
                     .asymmetric = l_.asymmetric,
-                    .to = reinterpret_cast<float*>(to)});
+                    .to = reinterpret_cast<float*>(to),
+                    .to_k = 16 * groups_,
+                    .to_group = groups_ == 4 ? 16 : 16 * blocks * l_.block_k});
     else if (l_.four)
       k_.unpack_q4(from, blocks, l_.block_k, l_.asymmetric, to);
     else
@@ -192,6 +195,7 @@ class Apply {
   View<float, 2> y_;
   const QuantKernels& k_;
   const int64_t each_;  // values of K in an element of x and W: 1 float or 2 in a pair
+  const int groups_ = each_ == 1 ? tile_kernels().step_groups : 4;  // of 16 columns that lie together: 1 or 4
   Staged x_;
   uint32_t* weights_ = nullptr;
   float* sums_ = nullptr;
