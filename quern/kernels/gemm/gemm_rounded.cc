@@ -71,7 +71,8 @@ Staged stage_a(const TileKernels& t, View<const float, 2> a, bool trans, bool fl
   return p;
 }
 
-// op(B) in panels of floats, [N/64][2·pairs][64]; rows that K does not have are zero.
+// op(B) in panels of 64 columns of floats, each in slices of as many columns as registers take at once:
+// [N/64][64/width][2·pairs][width]; rows that K does not have are zero.
 class FloatPanels {
  public:
   FloatPanels(const TileKernels& t, View<const float, 2> b, bool trans)
@@ -81,34 +82,36 @@ class FloatPanels {
     const int64_t panels = blocks_of(n_, kTileColumns), rows = 2 * pairs, steps = blocks_of(pairs, kBlockPairs);
     float* to = scratch.take<float>(panels * rows * kTileColumns).data();
     parallel_dynamic(panels * steps, [&](int64_t i) {
-      const int64_t panel = i % panels, begin = i / panels * 2 * kBlockPairs;
-      const int64_t end = std::min(rows, begin + 2 * kBlockPairs);
-      float* at = to + (panel * rows + begin) * kTileColumns;
-      trans_ ? turned(panel, begin, end, at) : plain(panel, begin, end, at);
+      const int64_t panel = i % panels, begin = i / panels * 2 * kBlockPairs,
+                    end = std::min(rows, begin + 2 * kBlockPairs);
+      for (int64_t c = 0; c < kTileColumns; c += width_) {
+        const int64_t column = panel * kTileColumns + c;
+        float* at = to + panel * rows * kTileColumns + c * rows + begin * width_;
+        trans_ ? turned(column, begin, end, at) : plain(column, begin, end, at);
+      }
     });
     return reinterpret_cast<uint32_t*>(to);
   }
 
  private:
-  int64_t columns(int64_t panel) const { return std::min<int64_t>(kTileColumns, n_ - panel * kTileColumns); }
+  int64_t columns(int64_t column) const { return std::clamp<int64_t>(n_ - column, 0, width_); }
 
-  void plain(int64_t panel, int64_t begin, int64_t end, float* to) const {
-    for (int64_t row = begin; row < end; ++row, to += kTileColumns)
-      t_.rounded(row < k_ ? b_.row(row) + panel * kTileColumns : nullptr, row < k_ ? columns(panel) : 0, kTileColumns,
-                 to);
+  void plain(int64_t column, int64_t begin, int64_t end, float* to) const {
+    const int64_t there = columns(column);
+    for (int64_t row = begin; row < end; ++row, to += width_)
+      t_.rounded(row < k_ ? b_.row(row) + column : nullptr, row < k_ ? there : 0, width_, to);
   }
 
-  void turned(int64_t panel, int64_t begin, int64_t end, float* to) const {
+  void turned(int64_t column, int64_t begin, int64_t end, float* to) const {
     constexpr int64_t kPiece = 128, kRow = kPiece + kSparePairs;
     alignas(64) float rows[kTileColumns * kRow];
-    const int64_t there = columns(panel);
-    if (there < kTileColumns) std::fill_n(to, (end - begin) * kTileColumns, 0.0f);
-    for (int64_t from = begin; from < end; from += kPiece, to += kPiece * kTileColumns) {
+    const int64_t there = columns(column);
+    if (there < width_) std::fill_n(to, (end - begin) * width_, 0.0f);
+    for (int64_t from = begin; from < end; from += kPiece, to += kPiece * width_) {
       const int64_t n = std::min(kPiece, end - from);
       for (int64_t j = 0; j < there; ++j)
-        t_.rounded(b_.row(panel * kTileColumns + j) + from, std::clamp<int64_t>(k_ - from, 0, n), n, rows + j * kRow);
-      t_.transpose(reinterpret_cast<const uint32_t*>(rows), kRow, there, n, reinterpret_cast<uint32_t*>(to),
-                   kTileColumns);
+        t_.rounded(b_.row(column + j) + from, std::clamp<int64_t>(k_ - from, 0, n), n, rows + j * kRow);
+      t_.transpose(reinterpret_cast<const uint32_t*>(rows), kRow, there, n, reinterpret_cast<uint32_t*>(to), width_);
     }
   }
 
@@ -116,6 +119,7 @@ class FloatPanels {
   View<const float, 2> b_;
   bool trans_;
   int64_t n_, k_;
+  const int64_t width_ = 16 * t_.step_groups;
 };
 
 // [N/64][pairs][64]; pairs may count more than K has, which are zero.
@@ -202,6 +206,7 @@ void gemm_rounded(View<const float, 2> a, View<const float, 2> b, View<float, 2>
   const uint32_t* pb =
       floats ? FloatPanels(kernels, b, o.trans_b).stage(pairs, arena) : stage_b(kernels, b, o.trans_b, pairs, arena);
   const int64_t each = pa.each, block_pairs = kBlockPairs / each;
+  const int64_t width = floats ? 16 * kernels.step_groups : kTileColumns;  // of a slice of a panel
   int64_t panels = blocks_of(n, kTileColumns), blocks = blocks_of(m, kItemRows),
           across = blocks_of(panels, kItemPanels);
   parallel_dynamic(blocks * across, [&](int64_t item) {
@@ -210,30 +215,34 @@ void gemm_rounded(View<const float, 2> a, View<const float, 2> b, View<float, 2>
     int64_t tiles = blocks_of(i1 - i0, kTileRows);
     const uint32_t* rows = pa.block ? pa.data + block * pa.block : pa.data + i0 * pa.row;
     alignas(64) float edge[kTileRows * kTileColumns];
-    for (int64_t p = p0; p < p1; ++p)
-      for (int64_t k0 = 0; k0 < pairs; k0 += block_pairs) {
-        int64_t column = p * kTileColumns, columns = std::min<int64_t>(kTileColumns, n - column);
-        bool whole = columns % 16 == 0;
-        for (int64_t r = 0; r < tiles; ++r) {  // spread evenly: every tile has chains enough
-          int64_t from = (i1 - i0) * r / tiles, to = (i1 - i0) * (r + 1) / tiles;
-          Tile t{.a = rows + from * pa.row + k0 * each * pa.k,
-                 .a_row = pa.row,
-                 .a_k = pa.k,
-                 .b = pb + (p * pairs + k0) * each * kTileColumns,
-                 .b_k = kTileColumns,
-                 .c = whole ? &c(i0 + from, column) : edge,
-                 .c_row = whole ? c.stride[0] : kTileColumns,
-                 .k = std::min(block_pairs, pairs - k0) * each,
-                 .rows = static_cast<int>(to - from),
-                 .groups = static_cast<int>((columns + 15) / 16),
-                 .add = k0 > 0 || o.beta != 0};
-          for (int i = 0; !whole && t.add && i < t.rows; ++i)
-            std::copy_n(&c(i0 + from + i, column), columns, edge + i * kTileColumns);
-          floats ? kernels.f32(t) : kernels.bf16(t);
-          for (int i = 0; !whole && i < t.rows; ++i)
-            std::copy_n(edge + i * kTileColumns, columns, &c(i0 + from + i, column));
-        }
+    const auto slice = [&](int64_t column, int64_t k0) {
+      const int64_t columns = std::min<int64_t>(width, n - column);
+      const bool whole = columns % 16 == 0;
+      const uint32_t* w = pb + each * (column * pairs + k0 * width);
+      for (int64_t r = 0; r < tiles; ++r) {  // spread evenly: every tile has chains enough
+        int64_t from = (i1 - i0) * r / tiles, to = (i1 - i0) * (r + 1) / tiles;
+        Tile t{.a = rows + from * pa.row + k0 * each * pa.k,
+               .a_row = pa.row,
+               .a_k = pa.k,
+               .b = w,
+               .b_k = width,
+               .c = whole ? &c(i0 + from, column) : edge,
+               .c_row = whole ? c.stride[0] : kTileColumns,
+               .k = std::min(block_pairs, pairs - k0) * each,
+               .rows = static_cast<int>(to - from),
+               .groups = static_cast<int>((columns + 15) / 16),
+               .add = k0 > 0 || o.beta != 0};
+        for (int i = 0; !whole && t.add && i < t.rows; ++i)
+          std::copy_n(&c(i0 + from + i, column), columns, edge + i * kTileColumns);
+        floats ? kernels.f32(t) : kernels.bf16(t);
+        for (int i = 0; !whole && i < t.rows; ++i)
+          std::copy_n(edge + i * kTileColumns, columns, &c(i0 + from + i, column));
       }
+    };
+    for (int64_t p = p0; p < p1; ++p)
+      for (int64_t k0 = 0; k0 < pairs; k0 += block_pairs)
+        for (int64_t column = p * kTileColumns; column < std::min(n, (p + 1) * kTileColumns); column += width)
+          slice(column, k0);
   });
 }
 
