@@ -39,7 +39,7 @@ struct TrainBenchOptions {
 
 struct TrainStepSetup {
   Json config;
-  std::string base;  // as above
+  std::string base = {};  // as above
   int64_t rows = 8, length = 512, reps = 7, rank = 16;
   grad::Precision precision = grad::Precision::bf16;
   bool activation_checkpointing = false;
