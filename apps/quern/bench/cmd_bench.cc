@@ -134,7 +134,7 @@ void declare(Args& a, BenchFlags& f) {
       .alias("--rows")
       .flag("--length N", f.train.length, "train: sequence length in tokens")
       .flag("--base FORMAT", f.train.base,
-            "train: a LoRA adapter learns beside weights that are frozen in this format: f32, bf16, q8 or q4 [all "
+            "train: a LoRA adapter learns, and the weights are frozen in this format: f32, bf16, q8 or q4 [all "
             "weights learn]")
       .flag("--layers N", f.train.layers, "train: only the first N layers of the shape; 0 is all of them")
       .flag("--activation-checkpointing", f.train.activation_checkpointing,
