@@ -260,6 +260,7 @@ namespace {
 
 // Links to files that are among the inputs by themselves go, and all but the first of several links to one file.
 void leave_out_links(Inputs& in) {
+  if (std::ranges::none_of(in.files, &InputFile::linked)) return;
   std::set<fs::path> seen;
   for (const InputFile& f : in.files)
     if (!f.pipe && !f.linked) seen.insert(fs::weakly_canonical(f.path));
@@ -268,7 +269,6 @@ void leave_out_links(Inputs& in) {
     in.links.push_back(f.path.string());
     return true;
   });
-  std::sort(in.links.begin(), in.links.end());
 }
 
 }  // namespace
@@ -278,6 +278,7 @@ void check_inputs(Inputs& in) {
     return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();
   });
   leave_out_links(in);
+  std::sort(in.links.begin(), in.links.end());
   std::sort(in.skipped.begin(), in.skipped.end());
   std::sort(in.by_products.begin(), in.by_products.end());
   std::set<fs::path> seen;

@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "quern/memory/time/among.h"
 #include "quern/recall/words/tokens.h"
 
 namespace quern::memory {
 namespace {
 
 constexpr std::string_view kSaying[] = {
-    "say",     "said",     "says",  "saying",  "tell",  "told",   "tells",    "mention", "mentioned", "write",
-    "wrote",   "written",  "ask",   "asked",   "reply", "answer", "answered", "replied", "suggest",   "suggested",
-    "think",   "thought",  "text",  "texted",  "send",  "sent",   "post",     "posted",  "promise",   "promised",
-    "suggest", "complain", "claim", "claimed", "talk",  "talked", "speak",    "spoke",   "spoken",    "report"};
+    "say",      "said",    "says",    "saying", "tell",   "told",   "tells",    "mention", "mentioned", "write",
+    "wrote",    "written", "ask",     "asked",  "reply",  "answer", "answered", "replied", "suggest",   "suggested",
+    "think",    "thought", "text",    "texted", "send",   "sent",   "post",     "posted",  "promise",   "promised",
+    "complain", "claim",   "claimed", "talk",   "talked", "speak",  "spoke",    "spoken",  "report"};
 constexpr std::string_view kNoNames[] = {
     "i",       "you",    "he",    "she",    "it",       "we",         "they",      "me",       "us",
     "him",     "her",    "them",  "anyone", "anybody",  "someone",    "somebody",  "everyone", "everybody",
@@ -23,10 +24,6 @@ constexpr std::string_view kNoNames[] = {
     "not",     "ever",   "even",  "also",   "just",     "really",     "already",   "first",    "last",
     "there",   "as",     "how",   "when",   "where",    "why",        "been",      "once",     "then",
     "never",   "always", "so"};
-
-bool among(std::string_view w, const auto& list) {
-  return std::find(std::begin(list), std::end(list), w) != std::end(list);
-}
 
 class NameFinder {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "quern/memory/time/among.h"
 #include "quern/recall/words/tokens.h"
 
 namespace quern::memory {
@@ -42,8 +43,6 @@ constexpr std::string_view kNoGerunds[] = {"morning",   "evening",    "during", 
                                            "regarding", "concerning", "following",  "spring"};
 constexpr std::string_view kAdjoining[] = {"right", "just", "directly", "straight", "immediately", "shortly", "soon"};
 constexpr size_t kLongestName = 14;  // words
-
-bool among(std::string_view w, Words list) { return std::find(list.begin(), list.end(), w) != list.end(); }
 
 class EventReader {
  public:

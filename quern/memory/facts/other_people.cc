@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "quern/memory/time/among.h"
+
 namespace quern::memory {
 namespace {
 
@@ -66,10 +68,6 @@ constexpr std::string_view kAmounts[] = {"a",    "an",      "two", "three", "fou
                                          "some", "another", "the", "his",   "her",  "their"};
 
 using Words = std::vector<std::string_view>;
-
-bool among(std::string_view w, const auto& list) {
-  return std::find(std::begin(list), std::end(list), w) != std::end(list);
-}
 
 bool ends_as_person(std::string_view w) {
   for (const std::string_view end : {"er", "or", "ist", "man", "woman", "men", "women", "ian", "ress"})

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "quern/memory/time/among.h"
+
 #include "quern/memory/time/time_parser.h"
 
 namespace quern::memory {
@@ -53,10 +55,6 @@ constexpr std::string_view kSmall[] = {
     "both",     "from",  "to",        "that",    "this",     "those", "those", "then", "also", "compared",
     "during",   "again", "maybe",     "perhaps", "together", "along", "i",     "mean", "ones", "we",
     "addition", "had",   "different", "differ",  "differed", "by",    "it",    "so"};
-
-bool among(std::string_view w, std::span<const std::string_view> list) {
-  return std::find(list.begin(), list.end(), w) != list.end();
-}
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "quern/memory/time/among.h"
+
 #include "quern/memory/time/time_parser.h"
 
 namespace quern::memory {
@@ -36,10 +38,6 @@ constexpr std::string_view kExcepting[] = {"except",   "excepting", "excluding",
                                            "barring",  "omitting",  "skipping",  "minus",   "outside", "unless",
                                            "neither",  "nor",       "not",       "only",    "other",   "excluded",
                                            "excepted", "omitted",   "aside",     "skipped"};
-
-bool among(std::string_view w, std::span<const std::string_view> list) {
-  return std::find(list.begin(), list.end(), w) != list.end();
-}
 
 }  // namespace
 
