@@ -146,10 +146,7 @@ void import_one(const ImportedConversation& one, const MemoryFlags& in, const Me
   if (m.table().size() > 0 && !append)
     fail("{} already holds a conversation '{}'; name another one with --conversation, or add to it with --append",
          in.db, name);
-  std::vector<SpokenTurn> turns = one.turns;  // numbered by their times, whatever the order of the lines
-  std::stable_sort(turns.begin(), turns.end(),
-                   [](const SpokenTurn& a, const SpokenTurn& b) { return a.utc < b.utc; });
-  const std::vector<StoredTurn> stored = m.add_all(turns);
+  const std::vector<StoredTurn> stored = m.add_all(one.turns);
   if (m.table().size() >= static_cast<size_t>(m.store().topic_segment_turns())) m.index_topics();
   std::set<int32_t> sessions;
   for (const StoredTurn& s : stored) sessions.insert(s.session);

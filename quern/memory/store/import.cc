@@ -1,8 +1,11 @@
 #include "quern/memory/store/import.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <numeric>
+#include <optional>
 
 #include "quern/base/error.h"
 #include "quern/base/json.h"
@@ -57,12 +60,32 @@ std::vector<SpokenTurn> read_tmd(const std::filesystem::path& file, const Zone& 
   return out;
 }
 
+namespace {
+
+// An export says in which order its turns arrived; other lines are numbered by their times, whatever their order.
+std::vector<SpokenTurn> in_order_of_arrival(std::vector<SpokenTurn>& turns,
+                                            const std::vector<std::optional<int64_t>>& responses) {
+  const bool numbered = std::all_of(responses.begin(), responses.end(), [](const auto& r) { return r.has_value(); });
+  std::vector<size_t> order(turns.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return numbered ? *responses[a] < *responses[b] : turns[a].utc < turns[b].utc;
+  });
+  std::vector<SpokenTurn> out;
+  out.reserve(turns.size());
+  for (const size_t i : order) out.push_back(std::move(turns[i]));
+  return out;
+}
+
+}  // namespace
+
 std::vector<ImportedConversation> read_conversations(const std::filesystem::path& file, const std::string& zone) {
   std::ifstream f(file, std::ios::binary);
   if (!f) fail("cannot open {}", file.string());
   std::vector<ImportedConversation> out;
   std::map<std::pair<std::string, std::string>, size_t> known;  // by user and name
   std::vector<Zone> zones;
+  std::vector<std::vector<std::optional<int64_t>>> responses;
   int64_t number = 0;
   for (std::string line; std::getline(f, line);) {
     ++number;
@@ -82,12 +105,16 @@ std::vector<ImportedConversation> read_conversations(const std::filesystem::path
     if (fresh) {
       out.push_back({name, user, text_at("zone"), {}});
       zones.push_back(Zone::load(out.back().zone.empty() ? zone : out.back().zone));
+      responses.emplace_back();
     }
+    const Json* response = j.find("response");
+    responses[at->second].push_back(response ? std::optional(response->as_int(where + ": response")) : std::nullopt);
     out[at->second].turns.push_back(
         at_time(j.at("speaker", where).as_string(where), j.at("text", where).as_string(where),
                 parse_time_text(j.at("time", where).as_string(where), where + ": time"), zones[at->second]));
   }
   if (f.bad()) fail("cannot read {}", file.string());
+  for (size_t i = 0; i < out.size(); ++i) out[i].turns = in_order_of_arrival(out[i].turns, responses[i]);
   return out;
 }
 

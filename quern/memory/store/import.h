@@ -17,7 +17,8 @@ struct ImportedConversation {
   std::string name, user, zone;  // empty: the lines do not say
   std::vector<SpokenTurn> turns;
 };
-// jsonl, in the order in which the conversations begin. zone: of times without an offset, where the lines name no other.
+// jsonl, in the order in which the conversations begin; turns by their "response" where every line of the conversation has one
+// (an export), else by their times. zone: of times without an offset, where the lines name no other.
 std::vector<ImportedConversation> read_conversations(const std::filesystem::path& file, const std::string& zone);
 LocalSeconds parse_tmd_time(std::string_view text, std::string_view where);
 SpokenTurn at_time(std::string speaker, std::string text, const WrittenTime& time, const Zone& zone);

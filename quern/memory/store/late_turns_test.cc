@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <set>
 
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
+#include "quern/memory/store/import.h"
 #include "quern/memory/store/store.h"
 
 namespace quern::memory {
@@ -102,6 +104,24 @@ TEST(LateTurns, ManyAtOnceInAnyOrderAreCutAsSorted) {
     EXPECT_EQ(mixed.store.append(mixed.conversation.id, next).session, placed.back().session + 1) << seed;
     EXPECT_EQ(sorted.store.append(sorted.conversation.id, next).session, placed.back().session + 1) << seed;
   }
+}
+
+// Lines are numbered by their times; those of an export, where a late turn has a later number, by what they say.
+TEST(LateTurns, AnImportKeepsTheNumbersOfAnExport) {
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("quern_import_{}.jsonl", ::getpid());
+  const auto texts = [&](const char* of_first, const char* of_second) {
+    std::ofstream(file) << R"({"speaker": "Ada", "text": "late", "time": "2024-05-01 10:00")" << of_first << "}\n"
+                        << R"({"speaker": "Ben", "text": "early", "time": "2024-04-01 10:00")" << of_second << "}\n";
+    std::string out;
+    for (const SpokenTurn& t : read_conversations(file, "UTC").at(0).turns) out += t.text + " ";
+    return out;
+  };
+  EXPECT_EQ(texts("", ""), "early late ");
+  EXPECT_EQ(texts(R"(, "response": 0)", R"(, "response": 1)"), "late early ");
+  EXPECT_EQ(texts(R"(, "response": 9)", R"(, "response": 4)"), "early late ");
+  EXPECT_EQ(texts(R"(, "response": 0)", ""), "early late ");
+  EXPECT_THROW(texts(R"(, "response": "x")", ""), Error);
+  std::filesystem::remove(file);
 }
 
 TEST(LateTurns, TheTableGrowsAsItIsLoaded) {
