@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "quern/base/threads.h"
+#include "quern/corpus/dedup/even_keys.h"
 
 namespace quern::corpus {
 namespace {
@@ -19,12 +20,9 @@ struct NumberedKey {  // of a slice that is not the first; of others, a BandReco
 static_assert(sizeof(NumberedKey) == 13);
 
 template <class Key>
-void groups_of(std::vector<Key>& r, const std::function<void(std::span<const RecordNumber>)>& f,
+void groups_of(std::vector<Key>& r, uint64_t ranges, const std::function<void(std::span<const RecordNumber>)>& f,
                std::vector<RecordNumber>& group) {
-  std::sort(r.begin(), r.end(), [](const Key& a, const Key& b) {
-    const uint64_t ka = a.key, kb = b.key;
-    return ka != kb ? ka < kb : a.document < b.document;
-  });
+  sort_even_keys(r, ranges);
   for (size_t i = 0; i < r.size();) {
     size_t end = i + 1;
     while (end < r.size() && r[end].key == r[i].key) ++end;
@@ -69,7 +67,7 @@ void each_group(std::span<const RecordSlice> slices, uint64_t memory,
         }
         at += some;
       }
-    groups_of(taken, f, group);
+    groups_of(taken, ranges, f, group);
   }
 }
 
