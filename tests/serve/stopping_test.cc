@@ -64,7 +64,7 @@ class Stopping : public Serving {
 
 TEST_F(Stopping, WhatRunsIsFinishedAndNothingNewBegun) {
   run({.drain_seconds = 60});
-  const auto client = stream(asks(20000));
+  const auto client = stream(asks(6000));
   ::kill(::getpid(), SIGTERM);
   eventually("it is not ready", [&] { return http(port(), "GET", "/ready").status == 503; });
   const RawAnswer ready = http(port(), "GET", "/health/ready");

@@ -17,7 +17,7 @@ seed = 5
 dtype = "f32"
 model = {{ from = "{}/models/zaya-nano" }}
 checkpoint = {{ every = 1, keep = 9 }}
-optimizer = {{ matrices = {{ type = "muon", dtype = "f32" }} }}
+optimizer = {{ rules = [{{ optimizer = {{ type = "adamw" }} }}] }}
 {}
 [[phase]]
 name = "gym"

@@ -14,7 +14,7 @@
 #include "quern/comm/mpi.h"
 #include "quern/train/supervise/child_process.h"
 #include "quern/train/trainer/heartbeat.h"
-#include "tests/train/tiny_rl.h"
+#include "tests/rl/tiny_rl.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {
