@@ -253,7 +253,7 @@ TEST_F(CliCorpusColumns, AGraderIsTrainedAndUsed) {
   EXPECT_NE(r.out.find("\"my_worth\":"), std::string::npos) << r.err;
   EXPECT_NE(r.out.find("\"my_education\":"), std::string::npos);
   r = run("train-classifier g.jsonl --grade-field id2 --out m2.json");
-  EXPECT_NE(r.err.find("'id2' is not a number"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("'id2' is missing, expected a number"), std::string::npos) << r.err;
   EXPECT_EQ(run("train-classifier g.jsonl --grade-field worth --labels a --out m2.json").code, 2);
 }
 

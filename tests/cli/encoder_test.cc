@@ -104,8 +104,8 @@ TEST(CliEncoder, CorpusScoreAddsAColumn) {
   EXPECT_EQ(lines_of(r.out)[0].at("quality").as_double(), second);
   EXPECT_EQ(shell(score + model("deberta-v3") + " --label good").code, 2);
   r = shell(score + model("deberta-v3") + " --column id");
-  EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.err.find("has a member 'id' already"), r.err.npos) << r.err;
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("column 'id': documents have a member of this name"), r.err.npos) << r.err;
 }
 
 TEST(CliEncoder, CorpusScoreKeepsFilesThatAreThere) {

@@ -5,8 +5,8 @@
 #include <future>
 #include <thread>
 
-#include "quern/serve/api/embeddings_api.h"
 #include "quern/serve/wire/api_error.h"
+#include "quern/text/unicode/base64.h"
 #include "tests/serve/with_keys.h"
 
 namespace quern {
@@ -84,7 +84,7 @@ TEST_F(Embeddings, AreMeansOfHiddenStates) {
       ok(post(path, fmt::format(R"({{"input": [{}], "encoding_format": "base64"}})", fmt::join(ids, ","))));
   const std::string coded = same.at("data").as_array()[0].at("embedding").as_string();
   std::vector<float> floats(found.begin(), found.end());
-  EXPECT_EQ(coded, serve::base64({reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)}));
+  EXPECT_EQ(coded, text::base64({reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)}));
   EXPECT_EQ(same.at("usage").at("prompt_tokens").as_int(), static_cast<int64_t>(ids.size()));
   ok(post(path, fmt::format(R"({{"input": "x", "dimensions": {}}})", mean.size())));
 
@@ -102,7 +102,7 @@ TEST(Base64, IsAsRfc4648Has) {
                                                        {"foob", "Zm9vYg=="},
                                                        {"fooba", "Zm9vYmE="},
                                                        {"foobar", "Zm9vYmFy"}};
-  for (const auto& [plain, coded] : cases) EXPECT_EQ(serve::base64(plain), coded);
+  for (const auto& [plain, coded] : cases) EXPECT_EQ(text::base64(plain), coded);
 }
 
 serve::ModelEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* loads = nullptr) {

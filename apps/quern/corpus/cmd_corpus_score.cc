@@ -60,6 +60,9 @@ int plan(const CorpusFlags& flags, const ScoreFlags& f, const Inputs& in) {
 
 int report_scores(const ScoreReport& r, const Inputs& in, const std::string& out) {
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
+  if (r.own_members > 0)
+    fmt::print(stderr, "warning: {} rows had the column already and keep what it says; --column names another\n",
+               r.own_members);
   if (r.truncated > 0)
     fmt::print(stderr, "note: {} of {} documents were cut to {} tokens\n", r.truncated, r.documents, r.max_tokens);
   if (out != "-") fmt::print("{}: {} documents scored\n", out, r.documents);
@@ -88,6 +91,14 @@ int corpus_score(Words args) {
   f.plan.check("corpus score", ReportForm::text);
   if (f.settings.model.empty()) throw UsageError("quern corpus score: --model is missing: expected a folder");
   if (f.out.empty()) throw UsageError("quern corpus score: --out is missing: expected a file, or - for stdout");
+  for (const char* packed : {".gz", ".zst", ".zstd", ".xz", ".bz2"})
+    if (f.out.ends_with(packed))
+      throw UsageError(fmt::format(
+          "quern corpus score: --out {}: JSON lines are written as they are; --out - | {} packs them", f.out,
+          std::string_view(packed) == ".gz"    ? "gzip"
+          : std::string_view(packed) == ".xz"  ? "xz"
+          : std::string_view(packed) == ".bz2" ? "bzip2"
+                                               : "zstd"));
   if (f.plan.asked() && f.out == "-")
     throw UsageError("quern corpus score: --tasks writes a file that all tasks share: name one with --out");
   static_cast<void>(checked_usage("corpus score", [&] { return f.encoder.parsed(); }));

@@ -201,8 +201,9 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
     fmt::print(stderr, "left out {} files and folders that earlier runs wrote next to their rows, the first is {}\n",
                in.by_products.size(), in.by_products[0]);
   if (!in.skipped.empty())
-    fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders, the first is {}\n",
-               in.skipped.size(), in.skipped[0]);
+    fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders: {}{}\n", in.skipped.size(),
+               fmt::join(std::span(in.skipped).first(std::min(kShown, in.skipped.size())), ", "),
+               in.skipped.size() > kShown ? " and others" : "");
   if (!in.links.empty())
     fmt::print(
         stderr,
@@ -222,6 +223,14 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);
+  if (read.unscored > 0)
+    fmt::print(
+        stderr,
+        "warning: {} documents are without a score in the field that was named, and rank below those with one\n",
+        read.unscored);
+  if (read.guessed > 0)
+    fmt::print(stderr, "warning: {} pages are not UTF-8 and say no encoding: the bytes themselves decided\n",
+               read.guessed);
   if (read.truncated > 0)
     fmt::print(stderr, "warning: {} documents were cut short where they were stored, the first is {}\n",
                read.truncated, read.first_truncated);

@@ -50,7 +50,13 @@ int save_plan(const TaskPlan& plan, const Inputs& in, const std::string& file) {
 }
 
 std::string labeled_in_words(const RowStage& stage, const FilterReport& r) {
-  if (!stage.annotate || stage.annotate->labels.empty()) return "";
+  if (!stage.annotate) return "";
+  if (const corpus::ReadCounts& read = r.scan.read; read.own_ids > 0 && read.own_ids < read.documents)
+    fmt::print(stderr,
+               "warning: {} of {} documents have an id of their own; the others are numbered by their places, and a "
+               "number may be the id of another one: labels joined by it may be that one's\n",
+               read.own_ids, read.documents);
+  if (stage.annotate->labels.empty()) return "";
   if (r.labeled == 0)
     fmt::print(stderr,
                "warning: no document has an id of the side files: compare the ids in both, as they are written\n");

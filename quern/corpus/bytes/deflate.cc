@@ -9,6 +9,7 @@
 
 #include "quern/base/error.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/bytes/crc32.h"
 
 namespace quern::corpus {
 namespace {
@@ -134,6 +135,10 @@ int64_t Deflater::compressed(std::span<const unsigned char> bytes) {
     n += static_cast<int64_t>(sizeof out - z.avail_out);
   } while (z.avail_out == 0);
   return n;
+}
+
+uint32_t crc32_of(std::string_view bytes) {
+  return static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace quern::corpus

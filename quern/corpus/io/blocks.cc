@@ -41,8 +41,14 @@ std::unique_ptr<ByteStream> BlockReader::open_file() const {
 void BlockReader::open() {
   tail_.clear();
   tail_at_ = 0, row_ = 0, filled_ = 0, ended_ = false;
-  stream_ = open_file();
   packed_ += inputs_.files[file_].bytes;
+  try {
+    stream_ = open_file();
+  } catch (const Error& e) {  // a Parquet file without its index
+    if (policy_.stop_on_bad || inputs_.files[file_].form != InputForm::parquet) throw;
+    damaged_.push_back(e.what());
+    stream_ = bytes_in_memory({});
+  }
 }
 
 bool BlockReader::fill() {
@@ -276,7 +282,7 @@ bool BlockReader::take_records(Block& block) {
   }
   const std::string bytes(tail_.view().substr(tail_at_, stop - tail_at_));
   const WarcHead head = read_warc_head(std::string_view(bytes).substr(byte_order_mark(bytes)));
-  if (head.problem) return give_up(head.problem);
+  if (head.problem) return pass_over(block, head.problem);
   tail_at_ = stop + 4;
   if (head.kind == WarcKind::other || head.length > policy_.max_row) {
     if (head.kind != WarcKind::other)
@@ -288,6 +294,25 @@ bool BlockReader::take_records(Block& block) {
   while (tail_.size() - tail_at_ < head.length)
     if (!fill()) return give_up("the file ends inside a WARC record");
   return take_record_body(block, head);
+}
+
+// From what is no record to the next line that begins one; all of it counts as one damaged record.
+bool BlockReader::pass_over(Block& block, const char* why) {
+  if (policy_.stop_on_bad) fail("{}: {}", where(), why);
+  block.rows.push_back(row(RecordProblem::damaged, block.bytes.size(), block.bytes.size()));
+  constexpr std::string_view kBegin = "\nWARC/1.";
+  while (true) {
+    const size_t at = tail_.view().find(kBegin, tail_at_);
+    if (at != std::string_view::npos) {
+      tail_at_ = at + 1;
+      return true;
+    }
+    tail_at_ = std::max(tail_at_, tail_.size() - std::min(tail_.size(), kBegin.size()));
+    if (!fill()) {
+      damaged_.push_back(fmt::format("{}: {}, and no other record follows", where(), why));
+      return false;
+    }
+  }
 }
 
 // URL and date come before the body, and the type of a resource as an HTTP response would have it.

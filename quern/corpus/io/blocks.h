@@ -31,9 +31,11 @@ enum class RecordProblem : uint8_t {
   other_type,
   empty_page,
   bad_body,
-  bad_csv
+  bad_csv,
+  bad_field,  // not the text: a label that was asked for, a source
+  damaged     // in a part of the file that cannot be read
 };
-constexpr int kRecordProblems = 12;
+constexpr int kRecordProblems = 14;
 const char* record_problem_name(RecordProblem p);
 
 struct ReadPolicy {
@@ -103,6 +105,7 @@ class BlockReader {
   bool take_text(Block& block);
   bool take_records(Block& block);
   bool take_record_body(Block& block, const WarcHead& head);
+  bool pass_over(Block& block, const char* why);
   void long_row(Block& block, const char* what);
   Row row(RecordProblem problem, size_t begin, size_t end);
   std::string where() const;
@@ -157,6 +160,9 @@ struct BadRow {
 struct ReadCounts {
   uint64_t rows = 0, documents = 0, text_bytes = 0;
   uint64_t replaced = 0, mended = 0;  // documents with U+FFFD put in for bytes; from mended JSON
+  uint64_t unscored = 0;              // documents without the number that was asked for
+  uint64_t own_ids = 0;               // documents that bring an id
+  uint64_t guessed = 0;               // pages of bytes that are not UTF-8 and that say no encoding
   uint64_t truncated = 0;             // documents whose end is missing, and is said to be
   std::string first_truncated;        // "file:row"
   std::vector<TypeCount> types;       // of the records of another type; the last of many is "others"
@@ -166,7 +172,7 @@ struct ReadCounts {
   template <class V>
   void visit(V& v) {
     v("rows", rows), v("documents", documents), v("text_bytes", text_bytes), v("replaced", replaced);
-    v("json_fixed", mended);
+    v("json_fixed", mended), v("unscored", unscored), v("own_ids", own_ids), v("guessed_encoding", guessed);
     v("truncated", truncated), v("first_truncated", first_truncated), v("types", types);
     v("problems", problems), v("examples", examples), v("files", files);
   }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "quern/base/error.h"
 #include "quern/corpus/bytes/ascii.h"
 #include "quern/corpus/io/csv.h"
+#include "quern/corpus/io/parquet.h"
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
@@ -16,6 +18,7 @@ constexpr size_t kMembers = 7;  // that are read of a line
 const char* kind_of(const JsonMember& m) {
   if (m.kind == JsonMember::Kind::missing) return "missing";
   if (m.kind == JsonMember::Kind::number) return "a number";
+  if (m.kind == JsonMember::Kind::string) return "a string";
   return m.value.starts_with('{')   ? "an object"
          : m.value.starts_with('[') ? "an array"
          : m.value == "null"        ? "null"
@@ -222,15 +225,21 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
     const bool written = m.kind == JsonMember::Kind::number || (table && m.kind == JsonMember::Kind::string);
     return written && !m.value.empty() && std::from_chars(m.value.data(), end, to).ptr == end;
   };
-  if (!f.score.empty() && !number(score, d.score)) {
-    why = fmt::format("member '{}' is not a number", f.score);
-    return false;
+  p = RecordProblem::bad_field;
+  if (!f.score.empty()) {
+    d.scored = score.kind != JsonMember::Kind::missing && score.value != "null";
+    if (!d.scored && !f.scores_all) {
+      d.score = -std::numeric_limits<double>::infinity();
+    } else if (!number(score, d.score)) {
+      why = fmt::format("member '{}' is {}, expected a number", f.score, kind_of(score));
+      return false;
+    }
   }
   if (!f.label.empty()) {
     double value = 0;
     const bool by_text = f.label_any || !f.label_equals.empty();
     if (by_text ? label.kind != JsonMember::Kind::string : !number(label, value)) {
-      why = fmt::format("member '{}' is no {}", f.label, by_text ? "string" : "number");
+      why = fmt::format("member '{}' is {}, expected a {}", f.label, kind_of(label), by_text ? "string" : "number");
       return false;
     }
     if (by_text) d.label = label.value;
@@ -288,6 +297,7 @@ RecordProblem DocumentReader::read_web_page(const Row& row, std::string_view byt
       return bad(row, RecordProblem::too_long, "decompressed, longer than a row may be", counts);
   }
   d.text = page_.text, d.title = page_.title, d.mime = page_.type, d.license = page_.license;
+  if (page_.guessed) ++counts.guessed;
   if (page_.replaced) {
     if (policy_.stop_on_bad) return bad(row, RecordProblem::bad_utf8, "not all bytes are of its encoding", counts);
     d.replaced = true, ++counts.replaced;
@@ -310,7 +320,9 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
       return row.problem;
     default:
       return bad(row, row.problem,
-                 row.problem == RecordProblem::cut ? "the file ends inside this record" : "longer than a row may be",
+                 row.problem == RecordProblem::cut       ? "the file ends inside this record"
+                 : row.problem == RecordProblem::damaged ? "not a WARC record: skipped to the next one"
+                                                         : "longer than a row may be",
                  counts);
   }
   const std::string_view bytes = block.text(row);
@@ -335,6 +347,8 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
   }
   if (is_table(file.form) && sound.starts_with(kBadCsvRow))
     return bad(row, RecordProblem::bad_csv, std::string(sound.substr(1)), counts);
+  if (file.form == InputForm::parquet && sound.starts_with(kDamagedParquetRow))
+    return bad(row, RecordProblem::damaged, std::string(sound.substr(1)), counts);
   if (is_lines(file.form)) {
     std::string why;
     RecordProblem p = RecordProblem::none;
@@ -347,6 +361,8 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
   }
   if (d.replaced) ++counts.replaced;
   if (d.mended) ++counts.mended;
+  if (!d.scored) ++counts.unscored;
+  if (!d.own_id.empty()) ++counts.own_ids;
   return RecordProblem::none;
 }
 

@@ -17,6 +17,7 @@ namespace quern::corpus {
 struct FieldMap {
   std::string text = "text";
   std::string score;                // empty: none
+  bool scores_all = true;           // a row without a score is none; else it ranks below all that have one
   std::string source;               // whose value names the source, one of Inputs::sources; empty: the file does
   std::string url;                  // where the document comes from; empty: none
   std::string license = "license";  // that the row states of itself
@@ -40,7 +41,8 @@ struct DocumentView {
   std::string_view text_raw;     // the text field's value within the line, with its quotes
   std::string_view own_id;       // the id that a JSON line brings, as it stands there; empty: none
   std::string_view label;        // when it is a text
-  double score = 0;
+  double score = 0;              // where the row has none, below all others
+  bool scored = true;            // or no score was asked for
   bool label_passes = true;
   bool replaced = false;  // U+FFFD was put in
   bool table = false;     // a row of CSV, whose cells are strings

@@ -39,7 +39,7 @@ std::string lower_ending(const fs::path& name) {
 
 std::optional<InputForm> form_by_name(const fs::path& path) {
   fs::path name = path.filename();
-  for (const std::string_view packed : {".gz", ".zst", ".xz", ".bz2"})
+  for (const std::string_view packed : {".gz", ".zst", ".zstd", ".xz", ".bz2"})
     if (lower_ending(name) == packed) {
       name = name.stem();
       break;
@@ -175,13 +175,25 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
   if (in.files.size() == before) fail("{}: contains no readable file ({})", path_word, kEndings);
 }
 
+std::vector<std::string> globbed(const std::string& pattern, int& code) {
+  glob_t found{};
+  code = ::glob(pattern.c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
+  ::globfree(&found);
+  return paths;
+}
+
+// Whether a word with = is a path as it stands: folders of partitions are called month=5.
+bool is_path(const std::string& word) {
+  int code = 0;
+  return fs::exists(word) || (word.find_first_of("*?[") != word.npos && !globbed(word, code).empty());
+}
+
 // The paths that a pattern with *, ? or […] stands for, sorted; a path that exists is itself, whatever is in its name.
 std::vector<std::string> matching_paths(const std::string& word) {
   if (word.find_first_of("*?[") == word.npos || fs::exists(word)) return {word};
-  glob_t found{};
-  const int code = ::glob(word.c_str(), 0, nullptr, &found);
-  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
-  ::globfree(&found);
+  int code = 0;
+  std::vector<std::string> paths = globbed(word, code);
   if (code != 0 && code != GLOB_NOMATCH) fail("{}: a folder of this pattern cannot be read", word);
   if (paths.empty()) fail("{}: no file or folder matches this pattern", word);
   return paths;
@@ -239,7 +251,7 @@ Inputs find_inputs(std::span<const std::string> words, const std::string& form, 
   const std::optional<InputForm> forced = forced_form(form);
   for (const std::string& word : words) {
     const size_t cut = word.find('=');
-    const bool named = source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !fs::exists(word);
+    const bool named = source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !is_path(word);
     const std::string name = named ? word.substr(0, cut) : source.empty() ? kUnnamedSource : source;
     const uint32_t index = source_index(in, name);
     for (const std::string& path : matching_paths(named ? word.substr(cut + 1) : word))
@@ -271,6 +283,18 @@ void leave_out_links(Inputs& in) {
   });
 }
 
+// A file without its index has none; what is wrong with it is said when it is read.
+void note_columns_left_out(Inputs& in, const fs::path& file) {
+  std::vector<std::string> left;
+  try {
+    left = parquet_columns_left_out(file);
+  } catch (const Error&) {
+    return;
+  }
+  if (!left.empty())
+    in.notes.push_back(fmt::format("{}: columns left out: {}", file.string(), fmt::join(left, ", ")));
+}
+
 }  // namespace
 
 void check_inputs(Inputs& in) {
@@ -284,9 +308,7 @@ void check_inputs(Inputs& in) {
   std::set<fs::path> seen;
   in.notes.clear();
   for (const InputFile& f : in.files)
-    if (f.form == InputForm::parquet)
-      if (const std::vector<std::string> left = parquet_columns_left_out(f.path); !left.empty())
-        in.notes.push_back(fmt::format("{}: columns left out: {}", f.path.string(), fmt::join(left, ", ")));
+    if (f.form == InputForm::parquet) note_columns_left_out(in, f.path);
   for (const InputFile& f : in.files)
     if (!seen.insert(f.pipe ? f.path : fs::weakly_canonical(f.path)).second)
       fail("{} is listed twice among the inputs", f.path.string());

@@ -15,6 +15,9 @@
 
 namespace quern::corpus {
 
+// A row that lies in a damaged part of the file is a line that begins with kDamagedParquetRow and says why; reading goes on with
+// the next row group. Bytes that are not said to be text and are not UTF-8 become {"base64": "…"}.
+constexpr char kDamagedParquetRow = '!';
 // A row whose lists make it longer than `max_row` bytes is a line that is cut, and longer than that all the same.
 std::unique_ptr<ByteStream> open_parquet(const std::filesystem::path& file, uint64_t max_row = uint64_t{64} << 20);
 std::vector<std::string> parquet_columns_left_out(const std::filesystem::path& file);

@@ -9,9 +9,12 @@
 #include "quern/base/error.h"
 #include "quern/corpus/bytes/brotli.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/bytes/crc32.h"
 #include "quern/corpus/bytes/lz4.h"
 #include "quern/corpus/bytes/snappy.h"
 #include "quern/corpus/io/json_line.h"
+#include "quern/text/unicode/base64.h"
+#include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus::parquet {
 namespace {
@@ -85,13 +88,13 @@ void ColumnCursor::append(std::string& line) {
       return schema_.type == Type::int32 ? whole_number(static_cast<int32_t>(number_of(deltas_)), line)
                                          : whole_number(number_of(deltas_), line);
     case Form::lengths:
-      return append_json_string(line, next_text());
+      return bytes_value(next_text(), line);
     case Form::beginnings: {
       const size_t shared = length_of(shared_);
       if (shared > text_.size()) bad("shares a longer prefix than the previous text has");
       text_.resize(shared);
       text_ += next_text();
-      return append_json_string(line, text_);
+      return bytes_value(text_, line);
     }
     case Form::split: {
       char value[8] = {};
@@ -157,6 +160,12 @@ void ColumnCursor::whole_number(int64_t v, std::string& line) const {
   line += schema_.converted == kUint64 ? std::to_string(static_cast<uint64_t>(v)) : std::to_string(v);
 }
 
+// Older writers do not say that bytes are text: those that can be are.
+void ColumnCursor::bytes_value(std::string_view bytes, std::string& line) const {
+  if (schema_.text || text::utf8_error(bytes) == bytes.npos) return append_json_string(line, bytes);
+  line += "{\"base64\":\"" + text::base64(bytes) + "\"}";
+}
+
 void ColumnCursor::plain_value(std::string_view& from, std::string& line) {
   switch (schema_.type) {
     case Type::boolean: {
@@ -186,7 +195,7 @@ void ColumnCursor::plain_value(std::string_view& from, std::string& line) {
     default: {
       const auto n = take<uint32_t>(from);
       if (n > from.size()) bad("ends inside a value");
-      append_json_string(line, from.substr(0, n));
+      bytes_value(from.substr(0, n), line);
       from.remove_prefix(n);
     }
   }
@@ -239,6 +248,7 @@ void ColumnCursor::next_page() {
   if (static_cast<uint64_t>(p.packed) > bytes_.size()) bad("has a page that ends outside it");
   std::string_view body = bytes_.substr(0, static_cast<size_t>(p.packed));
   bytes_.remove_prefix(static_cast<size_t>(p.packed));
+  if (p.checksum && *p.checksum != crc32_of(body)) bad("has a page that is not what its checksum says");
   const auto encoding = static_cast<Encoding>(p.encoding);
   if (p.type == PageType::index) return;
   if (p.type == PageType::dictionary) {

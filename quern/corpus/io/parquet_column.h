@@ -31,6 +31,7 @@ class ColumnCursor {
   std::string_view next_text();
   void whole_number(int32_t v, std::string& line) const;
   void whole_number(int64_t v, std::string& line) const;
+  void bytes_value(std::string_view bytes, std::string& line) const;
   void plain_value(std::string_view& from, std::string& line);
   HybridRuns sized_levels(std::string_view& body, int maximum);
   std::string_view unpack(std::string_view packed, int64_t unpacked, std::string& to);

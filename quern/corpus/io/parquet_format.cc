@@ -13,12 +13,14 @@ struct Element {
   std::string name;
   int32_t type = -1, repetition = 0, children = 0, converted = kNoConversion;
   TimeForm logical = {};
+  bool text = false;
 };
 
-// TIME and TIMESTAMP of the union of logical types; others say no more than the converted type does.
-TimeForm read_logical_type(CompactReader& r) {
+// STRING, ENUM, JSON, TIME and TIMESTAMP of the union of logical types; others say no more than the converted type does.
+TimeForm read_logical_type(CompactReader& r, bool& text) {
   TimeForm form;
   r.fields([&](int16_t id, uint8_t t) {
+    text |= id == 1 || id == 4 || id == 12;
     if ((id != 7 && id != 8) || t != kStruct) return r.skip(t);
     form.kind = id == 7 ? TimeForm::Kind::time : TimeForm::Kind::timestamp;
     r.fields([&](int16_t k, uint8_t kt) {
@@ -66,7 +68,7 @@ Element read_element(CompactReader& r) {
         e.converted = r.small(t);
         break;
       case 10:
-        r.want(t, kStruct), e.logical = read_logical_type(r);
+        r.want(t, kStruct), e.logical = read_logical_type(r, e.text);
         break;
       default:
         r.skip(t);
@@ -130,6 +132,7 @@ ColumnSchema read_column(const std::vector<Element>& all, size_t& at, const Colu
   if (e.children == 0) {
     if (e.type < 0 || e.type > 7) r.bad("a column of an unknown type");
     c.time = time_form(e);
+    c.text = e.text || e.converted == kUtf8 || e.converted == kEnum || e.converted == kJson;
     return c;
   }
   c.leaves = 0;
@@ -219,6 +222,9 @@ PageInfo read_page_header(std::string_view bytes, size_t& used, const std::strin
         break;
       case 3:
         p.packed = r.small(t);
+        break;
+      case 4:
+        p.checksum = static_cast<uint32_t>(r.small(t));
         break;
       case 5:
       case 7:

@@ -3,6 +3,7 @@
 // written.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,9 @@ enum class Encoding : int32_t {
   byte_split = 9
 };
 enum class PageType : int32_t { data, index, dictionary, data_v2 };
-constexpr int32_t kNoConversion = -1, kUtf8 = 0, kMapGroup = 1, kMapKeyValue = 2, kListGroup = 3, kDecimal = 5,
-                  kDate = 6, kTimeMillis = 7, kTimeMicros = 8, kTimestampMillis = 9, kTimestampMicros = 10,
-                  kUint8 = 11, kUint32 = 13, kUint64 = 14, kJson = 19;
+constexpr int32_t kNoConversion = -1, kUtf8 = 0, kMapGroup = 1, kMapKeyValue = 2, kListGroup = 3, kEnum = 4,
+                  kDecimal = 5, kDate = 6, kTimeMillis = 7, kTimeMicros = 8, kTimestampMillis = 9,
+                  kTimestampMicros = 10, kUint8 = 11, kUint32 = 13, kUint64 = 14, kJson = 19;
 
 // A column, or what lies in a nested one.
 struct ColumnSchema {
@@ -38,6 +39,7 @@ struct ColumnSchema {
   int def = 0, rep = 0;  // levels at which it is there: optional and repeated ones, and repeated ones, down to it
   size_t leaves = 1;     // chunks a row group has of it
   TimeForm time = {};    // of integers
+  bool text = false;     // bytes that are said to be text
 };
 struct ChunkInfo {
   Type type = Type::bytes;
@@ -59,6 +61,7 @@ struct PageInfo {
   int32_t encoding = 0, level_encoding = 3;
   int64_t level_bytes = 0, repetition_bytes = 0;  // of v2
   bool values_packed = true;
+  std::optional<uint32_t> checksum = {};  // of the bytes behind the header
 };
 
 FileInfo read_footer(std::string_view file, const std::string& name);  // all of the file; throws Error naming it

@@ -26,6 +26,8 @@ const char* why_left_out(const ColumnSchema& c) {
   return nullptr;
 }
 
+constexpr size_t kAtOnce = size_t{1} << 18;  // bytes of lines
+
 // One column with all its leaves, which lie one after the other.
 class ColumnRows {
  public:
@@ -170,13 +172,32 @@ class ParquetLines : public ByteStream {
 
  private:
   bool more() {
+    try {
+      return rows();
+    } catch (const Error& e) {
+      why_ = e.what();
+    }
+    lines_.resize(sound_);
+    columns_.clear();
+    lost_ = std::max<int64_t>(rows_ - row_, 1), row_ = rows_;  // damage behind the last row is one too
+    return lost_rows();
+  }
+  // What the footer counts and no page gives is a line each that says so: no row goes without a word.
+  bool lost_rows() {
+    for (; lost_ > 0 && lines_.size() < kAtOnce; --lost_) lines_ += fmt::format("{}{}\n", kDamagedParquetRow, why_);
+    return true;
+  }
+  bool rows() {
+    if (lost_ > 0) return lost_rows();
+    sound_ = 0;
     while (row_ == rows_) {
       for (ColumnRows& c : columns_) c.check_end();
+      columns_.clear();
       if (group_ == info_.groups.size()) return false;
       const GroupInfo& g = info_.groups[group_++];
       row_ = 0, rows_ = g.rows;
       if (rows_ == 0) continue;
-      columns_.clear(), heads_.clear();
+      heads_.clear();
       size_t leaf = 0;
       for (const ColumnSchema& c : info_.columns) {
         if (!why_left_out(c)) {
@@ -188,7 +209,8 @@ class ParquetLines : public ByteStream {
         leaf += c.leaves;
       }
     }
-    for (; row_ < rows_ && lines_.size() < (size_t{1} << 18); ++row_) {
+    for (; row_ < rows_ && lines_.size() < kAtOnce; ++row_) {
+      sound_ = lines_.size();
       const size_t longest = lines_.size() + max_row_;
       if (columns_.empty()) lines_ += '{';
       for (size_t i = 0; i < columns_.size(); ++i) {
@@ -205,7 +227,9 @@ class ParquetLines : public ByteStream {
   std::string_view bytes_;
   FileInfo info_;
   size_t group_ = 0;
-  int64_t row_ = 0, rows_ = 0;
+  int64_t row_ = 0, rows_ = 0, lost_ = 0;
+  size_t sound_ = 0;  // bytes of lines_ that are whole rows
+  std::string why_;   // rows are lost
   std::vector<ColumnRows> columns_;
   std::vector<std::string> heads_;
   std::string lines_;

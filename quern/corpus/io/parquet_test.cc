@@ -99,9 +99,8 @@ TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
   ASSERT_NE(in_footer, packed.npos);
   packed[in_footer + 5] = 6;
   write_file(root_ / "lzo.parquet", packed);
-  EXPECT_NE(message_of([&] {
-              lines_of(root_ / "lzo.parquet");
-            }).find("compressed with lzo; expected none, snappy, gzip, brotli, lz4, lz4_raw or zstd"),
+  EXPECT_NE(lines_of(root_ / "lzo.parquet")
+                .find("compressed with lzo; expected none, snappy, gzip, brotli, lz4, lz4_raw or zstd"),
             std::string::npos);
   // The head of a page says that its values share beginnings (7); now it says 4, which nobody writes.
   std::string bytes = read_file(kFiles / "deltas.parquet");
@@ -110,7 +109,7 @@ TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
   ASSERT_NE(at, bytes.npos);
   bytes[at + 1] = 8;
   write_file(root_ / "four.parquet", bytes);
-  EXPECT_NE(message_of([&] { lines_of(root_ / "four.parquet"); }).find("encoding 4"), std::string::npos);
+  EXPECT_NE(lines_of(root_ / "four.parquet").find("encoding 4"), std::string::npos);
 }
 
 // A list of two leaves, in two rows: where elements begin is told for each leaf, and a damaged one moves no value to
@@ -126,7 +125,7 @@ TEST_F(ParquetTest, LeavesOfAListMustAgree) {
     std::string bytes = whole;
     bytes[first] = a, bytes[second] = b;
     write_file(root_ / "pairs.parquet", bytes);
-    return message_of([&] { lines_of(root_ / "pairs.parquet"); });
+    return lines_of(root_ / "pairs.parquet");
   };
   EXPECT_NE(problem(2, 4).find("has lists of different lengths"), std::string::npos);
   EXPECT_NE(problem(4, 2).find("has lists of different lengths"), std::string::npos);
@@ -184,22 +183,65 @@ TEST_F(ParquetTest, CutAnywhereIsAnError) {
       EXPECT_THROW(parquet_columns_left_out(root_ / "cut.parquet"), Error) << n;
     }
   }
-  EXPECT_NE(message_of([&] {
-              find_inputs(std::vector<std::string>{(root_ / "cut.parquet").string()});
-            }).find("is cut short"),
-            std::string::npos);
+  EXPECT_NE(message_of([&] { lines_of(root_ / "cut.parquet"); }).find("is cut short"), std::string::npos);
+  EXPECT_EQ(find_inputs(std::vector<std::string>{(root_ / "cut.parquet").string()}).files.size(), 1u)
+      << "the run goes on without it";
+}
+
+// Damage anywhere before the index costs rows of one row group: each is told, and the other groups are read.
+TEST_F(ParquetTest, DamageCostsARowGroupAndEveryRowIsToldOf) {
+  const std::string whole = read_file(kFiles / "zstd.parquet");
+  const std::vector<Json> rows = parsed(lines_of(kFiles / "zstd.parquet"));
+  const size_t index = whole.size() - 8 - static_cast<unsigned char>(whole[whole.size() - 8]) -
+                       256u * static_cast<unsigned char>(whole[whole.size() - 7]);
+  size_t damaged = 0;
+  for (size_t at = 4; at < index; at += 41) {
+    std::string bytes = whole;
+    for (size_t k = 0; k < 20 && at + k < index; ++k) bytes[at + k] = static_cast<char>(~bytes[at + k]);
+    write_file(root_ / "bad.parquet", bytes);
+    const std::string lines = lines_of(root_ / "bad.parquet");
+    size_t told = 0, read = 0;
+    for (size_t from = 0; from < lines.size(); from = lines.find('\n', from) + 1)
+      ++(lines[from] == kDamagedParquetRow ? told : read);
+    EXPECT_GE(told + read, rows.size()) << at;
+    EXPECT_LE(told + read, rows.size() + 1) << at;
+    EXPECT_LE(told, 38u) << at << ": groups have 37 rows";
+    damaged += told > 0;
+  }
+  EXPECT_GT(damaged, 100u);
+}
+
+// Values that are not compressed hold any bit: a page's checksum tells.
+TEST_F(ParquetTest, ChecksumsOfPagesAreCompared) {
+  const std::string whole = read_file(kFiles / "sums.parquet");
+  EXPECT_EQ(lines_of(kFiles / "sums.parquet").find(kDamagedParquetRow), std::string::npos);
+  const size_t at = whole.find(std::string("the mill\x09\0\0\0the river", 21));  // not in the statistics
+  ASSERT_NE(at, whole.npos);
+  std::string bytes = whole;
+  bytes[at] ^= 1;
+  write_file(root_ / "sums.parquet", bytes);
+  EXPECT_NE(lines_of(root_ / "sums.parquet").find("not what its checksum says"), std::string::npos);
+}
+
+// Bytes that nobody calls text, and that are none, are base64: a picture's column costs no row.
+TEST_F(ParquetTest, BytesAreTextOrBase64) {
+  const std::vector<Json> got = parsed(lines_of(kFiles / "bytes.parquet")),
+                          want = parsed(read_file(kFiles / "bytes.jsonl"));
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_value(got[i], want[i])) << got[i].dump();
 }
 
 TEST_F(ParquetTest, DamageNeverCrashes) {
   std::mt19937 random(6);
   int errors = 0;
   for (int trial = 0; trial < 1200; ++trial) {
-    const char* names[] = {"plain", "snappy", "gzip", "zstd", "v2", "lz4", "deltas", "deltas2", "nested", "nested2", "times"};
+    const char* names[] = {"plain",  "snappy",  "gzip",   "zstd",    "v2",   "lz4",
+                           "deltas", "deltas2", "nested", "nested2", "times"};
     std::string bytes = read_file(kFiles / fmt::format("{}.parquet", names[trial % 10]));
     for (int k = 0; k < 1 + trial % 4; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
     write_file(root_ / "bad.parquet", bytes);
     try {
-      lines_of(root_ / "bad.parquet");
+      errors += lines_of(root_ / "bad.parquet").find(std::string("\n") + kDamagedParquetRow) != std::string::npos;
     } catch (const Error&) {
       ++errors;
     }

@@ -14,9 +14,9 @@ namespace {
 constexpr uint64_t kMaxExamples = 8, kMaxBadFiles = 8;  // of a file; files
 constexpr size_t kMaxTypes = 64;
 
-constexpr const char* kProblemNames[kRecordProblems] = {"none",       "blank",      "bad_json", "no_text",
-                                                        "bad_utf8",   "too_long",   "not_text", "cut",
-                                                        "other_type", "empty_page", "bad_body", "bad_csv"};
+constexpr const char* kProblemNames[kRecordProblems] = {
+    "none", "blank",      "bad_json",   "no_text",  "bad_utf8", "too_long",  "not_text",
+    "cut",  "other_type", "empty_page", "bad_body", "bad_csv",  "bad_field", "damaged"};
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void ReadCounts::keep(const BadRow& row) {
 void ReadCounts::add(const ReadCounts& o) {
   rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced, mended += o.mended;
   for (int i = 0; i < kRecordProblems; ++i) problems[i] += o.problems[i];
-  truncated += o.truncated;
+  unscored += o.unscored, own_ids += o.own_ids, guessed += o.guessed, truncated += o.truncated;
   if (first_truncated.empty()) first_truncated = o.first_truncated;
   for (const TypeCount& t : o.types) count_type(t.type, t.rows);
   for (const BadRow& e : o.examples) keep(e);
@@ -85,7 +85,8 @@ Json ReadCounts::json() const {
   Json j = Json::object();
   j.set("rows", static_cast<int64_t>(rows)), j.set("documents", static_cast<int64_t>(documents));
   j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
-  j.set("json_fixed", static_cast<int64_t>(mended));
+  j.set("json_fixed", static_cast<int64_t>(mended)), j.set("unscored", static_cast<int64_t>(unscored));
+  j.set("own_ids", static_cast<int64_t>(own_ids)), j.set("guessed_encoding", static_cast<int64_t>(guessed));
   for (int i = 1; i < kRecordProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
   Json kinds = Json::object();
   for (const TypeCount& t : types) kinds.set(t.type, static_cast<int64_t>(t.rows));
@@ -132,6 +133,8 @@ std::string types_in_words(const ReadCounts& read) {
 }
 
 void refuse_when_all_is_lost(const Inputs& inputs, const ReadCounts& read, const std::vector<std::string>& damaged) {
+  if (read.documents > 0 && read.unscored == read.documents)
+    fail("none of {} documents has a number in the field of the score", read.documents);
   if (read.documents > 0) return;
   if (read.bad() == 0 && damaged.empty()) {
     if (!read.types.empty()) fail("no web page is in {} input files: {}", inputs.files.size(), types_in_words(read));

@@ -30,7 +30,7 @@ void extract(std::string_view body, std::string_view charset, WebPage& page) {
   text::MainText main = text::main_text(decoded.text);
   page.text = std::move(main.text), page.title = std::move(main.title);
   page.license = text::page_license(decoded.text);
-  page.replaced = decoded.replaced > 0;
+  page.replaced = decoded.replaced > 0, page.guessed = decoded.guessed;
   if (page.text.empty()) page.outcome = WebPage::Outcome::empty;
 }
 

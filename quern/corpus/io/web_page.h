@@ -14,6 +14,7 @@ struct WebPage {
   std::string why;         // it is damaged
   bool truncated = false;  // the body ends early
   bool replaced = false;   // U+FFFD was put in
+  bool guessed = false;    // nothing said its encoding, and it is not UTF-8
 };
 
 enum class PageForm { html, response };

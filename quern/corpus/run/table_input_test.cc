@@ -119,7 +119,7 @@ TEST_F(TableInput, IsReadAsDocuments) {
   EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::bad_csv)], 1u);
   EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::blank)], 1u);
   EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::bad_utf8)], 1u);
-  EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::no_text)], 1u);
+  EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::bad_field)], 1u);
   EXPECT_TRUE(counts.examples.at(0).text.ends_with("b.csv:2: 2 cells where the first row names 3"))
       << counts.examples[0].text;
 }

@@ -16,12 +16,10 @@ namespace fs = std::filesystem;
 
 constexpr size_t kAtOnce = 1024;
 
-void refuse_column(const DocumentView& d, const std::string& column) {
+bool has_column(const DocumentView& d, const std::string& column) {
   std::string key;
   append_json_string(key, column);
-  if (d.line.empty() || d.line.find(key) == d.line.npos) return;
-  if (Json::parse(d.line, "a document").find(column))
-    fail("a document has a member '{}' already: give the score another column", column);
+  return d.line.find(key) != d.line.npos && Json::parse(d.line, "a document").find(column);
 }
 
 }  // namespace
@@ -35,6 +33,8 @@ encoders::TextEncoder load_classifier(const ScoreSettings& settings) {
 
 DocumentScorer::DocumentScorer(encoders::TextEncoder classifier, ScoreSettings settings)
     : settings_(std::move(settings)), classifier_(std::move(classifier)) {
+  for (const char* taken : {"id", "text"})
+    if (settings_.column == taken) fail("column '{}': documents have a member of this name; name another", taken);
   if (settings_.label.empty()) return;
   const auto& all = classifier_.labels();
   const auto at = std::ranges::find(all, settings_.label);
@@ -52,8 +52,7 @@ ScoreReport DocumentScorer::score(const Inputs& inputs, const ScanOptions& scan,
   report.scan = scan_documents<Nothing, std::vector<Document>>(
       inputs, scan, [] { return Nothing(); },
       [&](Nothing&, const DocumentView& d, std::vector<Document>& out) {
-        refuse_column(d, settings_.column);
-        Document& x = out.emplace_back(Document{{}, std::string(d.text)});
+        Document& x = out.emplace_back(Document{{}, std::string(d.text), has_column(d, settings_.column)});
         append_document(d, d.text, x.line);
       },
       [&](std::vector<Document>&& block) {
@@ -74,6 +73,11 @@ void DocumentScorer::score_block(std::vector<Document>& block, ScoreReport& repo
     report.truncated += static_cast<uint64_t>(r.truncated), report.documents += texts.size();
     for (size_t i = from; i < end; ++i) {
       std::string& line = block[i].line;
+      if (block[i].has_column) {
+        ++report.own_members;
+        lines += line;
+        continue;
+      }
       line.resize(line.find_last_of('}'));
       if (line.find_last_not_of(" \t") != line.find('{')) line += ',';
       append_json_string(line, settings_.column);

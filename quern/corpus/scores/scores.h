@@ -25,6 +25,7 @@ struct ScoreSettings {
 
 struct ScoreReport {
   uint64_t documents = 0, truncated = 0, max_tokens = 0;  // truncated: cut to max_tokens
+  uint64_t own_members = 0;                               // rows that had the column, and keep what it said
   ScanReport scan;
 };
 
@@ -42,6 +43,7 @@ class DocumentScorer {
  private:
   struct Document {
     std::string line, text;
+    bool has_column = false;
   };
   void score_block(std::vector<Document>& block, ScoreReport& report, std::string& lines) const;
   std::string value(const Tensor& rows, int64_t i) const;

@@ -12,6 +12,7 @@
 #include "quern/corpus/language/languages.h"
 #include "quern/corpus/licenses/licenses.h"
 #include "quern/corpus/pii/pii.h"
+#include "quern/corpus/text/text_pieces.h"
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
@@ -39,20 +40,18 @@ SideFiles::Members raw_members(std::string_view line, const Json& object, const 
   return members;
 }
 
-std::string features_json(std::string_view text, std::string& squeezed) {
+std::string features_json(std::string_view text, std::string& squeezed, std::vector<std::string_view>& words) {
   ZydaFeatures f;
   zyda_features(text, squeezed, f);
   const auto lines = static_cast<uint64_t>(std::ranges::count(text, '\n')) + !text.empty();
-  uint64_t words = 0;
-  bool inside = false;
-  for (char c : text) {
-    const bool space = c == ' ' || (c >= '\t' && c <= '\r');
-    words += !space && !inside, inside = !space;
-  }
+  split_words(text, words);
+  uint64_t letters = 0;
+  for (const std::string_view w : words) letters += text::utf8_length(w);
+  const double mean = words.empty() ? 0 : static_cast<double>(letters) / static_cast<double>(words.size());
   return fmt::format(
       "{{\"characters\":{},\"words\":{},\"lines\":{},\"mean_word_length\":{:.4g},\"digits\":{:.4g},\"symbols\":{:.4g}"
       "}}",
-      f.chars, words, lines, f.mean_word_length(), f.fraction(f.digits), f.fraction(f.symbols));
+      f.chars, words.size(), lines, mean, f.fraction(f.digits), f.fraction(f.symbols));
 }
 
 struct AnnotateModels {
@@ -78,7 +77,7 @@ class AnnotateColumns : public RowColumns {
       put("language", text_json(a.label < 0 ? kUnknownLanguage : c.labels()[static_cast<size_t>(a.label)]));
       put("language_score", fmt::format("{:.4f}", a.probability));
     }
-    if (s.features) put("features", features_json(d.text, squeezed_));
+    if (s.features) put("features", features_json(d.text, squeezed_, words_));
     if (s.grades) {
       const Grader* const graders[] = {&shipped_education(), &shipped_reading_level()};
       double grades[2];
@@ -103,6 +102,7 @@ class AnnotateColumns : public RowColumns {
   FeatureMaker features_;
   Grader::Scratch grading_;
   std::string squeezed_;
+  std::vector<std::string_view> words_;
   std::vector<PiiSpan> pii_;
   LicenseScratch licenses_;
 

@@ -1,5 +1,6 @@
 #include "quern/corpus/stages/convert.h"
 
+#include <charconv>
 #include <optional>
 
 #include "quern/base/json.h"
@@ -26,8 +27,13 @@ void read_columns(const DocumentView& d, Document& x) {
   std::string* const to[] = {&x.url, &x.date, &x.language, nullptr, &x.source};
   for (size_t i = 0; i < names.size(); ++i)
     if (to[i] && found[i].kind == JsonMember::Kind::string) *to[i] = found[i].value;
-  if (found[3].kind == JsonMember::Kind::number)
-    x.language_score = Json::parse(found[3].raw, "language_score").as_double();
+  double score = 0;
+  const std::string_view written = found[3].value;  // a cell of CSV is text
+  const bool number =
+      found[3].kind == JsonMember::Kind::number || (d.table && found[3].kind == JsonMember::Kind::string);
+  if (number && !written.empty() &&
+      std::from_chars(written.data(), written.data() + written.size(), score).ptr == written.data() + written.size())
+    x.language_score = score;
 }
 
 Document document_of(const DocumentView& d, const Inputs& in) {

@@ -33,6 +33,7 @@ const char* filter_help() {
 FieldMap SourceSettings::fields() const {
   return {.text = text_field,
           .score = score_field,
+          .scores_all = false,
           .source = {},
           .url = url_field,
           .license = license_field,

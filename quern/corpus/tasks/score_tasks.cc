@@ -14,12 +14,13 @@ namespace fs = std::filesystem;
 constexpr const char* kLines = "lines";
 
 struct ScoreResult {
-  uint64_t documents = 0, truncated = 0, max_tokens = 0;
+  uint64_t documents = 0, truncated = 0, max_tokens = 0, own_members = 0;
   ReadCounts read;
   std::vector<std::string> damaged;
   template <class V>
   void visit(V& v) {
     v("documents", documents), v("truncated", truncated), v("max_tokens", max_tokens), v("read", read);
+    v("own_members", own_members);
     v("damaged", damaged);
   }
 };
@@ -44,6 +45,7 @@ void score_task(TaskWork& w) {
   ScoreResult result{.documents = r.documents,
                      .truncated = r.truncated,
                      .max_tokens = r.max_tokens,
+                     .own_members = r.own_members,
                      .read = std::move(r.scan.read),
                      .damaged = std::move(r.scan.damaged)};
   w.save_result(result);
@@ -63,6 +65,7 @@ void finish_scores_task(TaskWork& w) {
   for (uint64_t t = 0; t < w.tasks("score"); ++t) {
     const auto one = w.result<ScoreResult>("score", t);
     all.documents += one.documents, all.truncated += one.truncated, all.max_tokens = one.max_tokens;
+    all.own_members += one.own_members;
     all.scan.read.add(one.read);
     all.scan.damaged.insert(all.scan.damaged.end(), one.damaged.begin(), one.damaged.end());
   }
@@ -73,6 +76,7 @@ void finish_scores_task(TaskWork& w) {
   ScoreSettings settings = w.plan.score->settings;
   m.set("stage", "score"), m.set("settings", write_value(settings));
   m.set("documents", static_cast<int64_t>(all.documents)), m.set("truncated", static_cast<int64_t>(all.truncated));
+  m.set("own_members", static_cast<int64_t>(all.own_members));
   m.set("inputs", inputs_json(in, all.scan.read)), m.set("plan", plan_json(w));
   write_file(w.plan.manifest(), with_files(m, w.plan.unfinished()).dump(2) + "\n");
   w.score = std::move(all);

@@ -7,6 +7,7 @@
 #include "quern/infer/scoring/mean_pooling.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
+#include "quern/text/unicode/base64.h"
 
 namespace quern::serve {
 namespace {
@@ -90,18 +91,6 @@ std::vector<float> embed_tokens(ServedModel& m, std::span<const int32_t> ids, co
   return pooling.embedding();
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k)
-      three = (three << 8) | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[(three >> (18 - 6 * k)) & 63];
-  }
-  return out;
-}
-
 EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, Exchange& e) {
   e.facts.model = m.id;
   const std::vector<std::vector<int32_t>> inputs = read_inputs(body, m);
@@ -135,7 +124,7 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
     one.set("object", "embedding"), one.set("index", static_cast<int64_t>(list.as_array().size()));
     if (format == "base64") {
       static_assert(std::endian::native == std::endian::little);
-      one.set("embedding", base64({reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)}));
+      one.set("embedding", text::base64({reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)}));
     } else {
       Json numbers = Json::array();
       for (float x : v) numbers.push(static_cast<double>(x));

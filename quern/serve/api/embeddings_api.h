@@ -20,6 +20,4 @@ EmbeddedInputs embed_inputs(ServedModel& m, const Json& body, Exchange& e);
 
 void embeddings(ServedModel& m, Exchange& e, const Json& body);
 
-std::string base64(std::string_view bytes);
-
 }  // namespace quern::serve

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "quern/text/html/entities.h"
+#include "quern/text/html/guess_encoding.h"
 #include "quern/text/html/scanner.h"
 #include "quern/text/unicode/utf8.h"
 
@@ -180,10 +181,18 @@ DecodedPage decode_page(std::string_view bytes, std::string_view declared, std::
   const bool utf8 = utf8_error(bytes) == bytes.npos;
   if (is_seven_bit(name))
     if (DecodedPage page = by_name(bytes, name, buffer); !page.encoding.empty()) return page;
+  if (name.empty() && looks_like_iso_2022_jp(bytes))
+    if (DecodedPage page = by_name(bytes, "iso-2022-jp", buffer); page.replaced == 0 && !page.encoding.empty())
+      return page;
   if (utf8) return {bytes, "utf-8", 0};
   if (!name.empty() && name != "utf-8" && !name.starts_with("utf-16"))
     if (DecodedPage page = by_name(bytes, name, buffer); !page.encoding.empty()) return page;
-  if (!is_mostly_utf8(bytes)) return by_name(bytes, "windows-1252", buffer);
+  if (!is_mostly_utf8(bytes)) {
+    const std::string_view guess = name.empty() ? guess_encoding(bytes) : std::string_view();
+    DecodedPage page = by_name(bytes, guess.empty() ? "windows-1252" : std::string(guess), buffer);
+    page.guessed = name.empty();
+    return page;
+  }
   DecodedPage page{{}, "utf-8", 0};
   buffer = utf8_lossy(bytes, &page.replaced);
   page.text = buffer;

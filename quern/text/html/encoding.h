@@ -1,5 +1,5 @@
 // The encoding of a web page and its text as UTF-8. In order: a byte order mark; what the server said; what the page says of
-// itself in its first bytes; UTF-8 where the bytes are that; Windows-1252. Bytes that are valid UTF-8 and not all ASCII
+// itself in its first bytes; UTF-8 where the bytes are that; a guess by the bytes (guess_encoding.h); Windows-1252. Bytes that are valid UTF-8 and not all ASCII
 // are UTF-8, whatever is said: pages are moved to it more often than their headers. A page is never lost: what cannot
 // be converted is U+FFFD, and counted. Conversions are iconv's. Cost: linear.
 #pragma once
@@ -13,6 +13,7 @@ struct DecodedPage {
   std::string_view text;  // valid UTF-8: the bytes themselves, or `buffer`
   std::string encoding;   // its name, in lower case
   size_t replaced = 0;    // U+FFFD put in
+  bool guessed = false;   // nothing said it, and it is not UTF-8
 };
 
 // `declared`: by the server, may be empty. The text is a view of `bytes` or of `buffer`.

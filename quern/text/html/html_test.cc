@@ -1,8 +1,12 @@
 // Tags, trees, character references and encodings of web pages, against what browsers make of them.
 #include <gtest/gtest.h>
+#include <iconv.h>
+
+#include <tuple>
 
 #include "quern/text/html/encoding.h"
 #include "quern/text/html/entities.h"
+#include "quern/text/html/guess_encoding.h"
 #include "quern/text/html/scanner.h"
 #include "quern/text/html/tree.h"
 #include "quern/text/unicode/utf8.h"
@@ -152,6 +156,63 @@ TEST(Encoding, TheMarkTheServerThePageAndTheBytes) {
             "gb18030 <?xml version='1.0' encoding=\"gb2312\"?>中");
   EXPECT_EQ(decoded("\x1B$B8@\x1B(B", "iso-2022-jp"), "iso-2022-jp 言");
   EXPECT_EQ(decoded("\xB0\xA1", "euc-kr"), "uhc 가");
+}
+
+std::string in_encoding(const char* encoding, std::string utf8) {
+  const iconv_t c = ::iconv_open(encoding, "UTF-8");
+  EXPECT_NE(c, reinterpret_cast<iconv_t>(-1)) << encoding;
+  std::string out(utf8.size() * 4, '\0');
+  char *from = utf8.data(), *to = out.data();
+  size_t left = utf8.size(), room = out.size();
+  EXPECT_NE(::iconv(c, &from, &left, &to, &room), static_cast<size_t>(-1)) << encoding;
+  EXPECT_NE(::iconv(c, nullptr, nullptr, &to, &room), static_cast<size_t>(-1));
+  ::iconv_close(c);
+  out.resize(out.size() - room);
+  return out;
+}
+
+TEST(Encoding, IsToldByWhatATextRepeats) {
+  const std::string russian =
+      "Мельница стоит у реки с тех пор, как её построили, и мука, которую в ней мелют, продаётся в соседнем городе.";
+  const std::string greek =
+      "Ο μύλος στέκει δίπλα στο ποτάμι από τότε που χτίστηκε, και το αλεύρι πουλιέται στην πόλη.";
+  const std::string chinese =
+      "这个磨坊自从建成以后就在河边，人们把磨好的面粉带到城里去卖，那里的面包师都说这是最好的。";
+  const std::string japanese =
+      "この水車小屋は建てられてからずっと川のそばにあり、ここで挽かれた粉は町のパン屋で売られています。";
+  const std::string korean =
+      "이 방앗간은 지어진 뒤로 줄곧 강가에 있었고, 여기에서 빻은 가루는 이웃 도시의 빵집으로 팔려 나간다.";
+  const std::tuple<const char*, const char*, std::string> cases[] = {
+      {"windows-1251", "windows-1251", russian},
+      {"koi8-r", "koi8-r", russian},
+      {"iso-8859-5", "iso-8859-5", russian},
+      {"cp866", "cp866", russian},
+      {"windows-1253", "windows-1253", greek},
+      {"gb18030", "gb18030", chinese},
+      {"euc-jp", "euc-jp", japanese},
+      {"cp932", "cp932", japanese},
+      {"iso-2022-jp", "iso-2022-jp", japanese},
+      {"uhc", "uhc", korean},
+      {"big5-hkscs", "big5-hkscs",
+       "這個磨坊自從建成以後就在河邊，人們把磨好的麵粉帶到城裡去賣，那裡的麵包師都說這是最好的。"},
+      {"windows-1255", "windows-1255", "הטחנה עומדת ליד הנהר מאז שנבנתה, והקמח שנטחן בה נמכר בעיר הסמוכה."},
+      {"windows-1256", "windows-1256",
+       "تقف الطاحونة بجانب النهر منذ أن بنيت، ويباع الدقيق الذي يطحن فيها في المدينة المجاورة."},
+      {"windows-874", "windows-874", "โรงสีตั้งอยู่ริมแม่น้ำมาตั้งแต่สร้างเสร็จ และแป้งที่โม่ที่นี่ถูกนำไปขายในเมืองใกล้เคียง"},
+      {"windows-1252", "windows-1252",
+       "Der Müller öffnete früh die Tür, und das Brot wurde über Nacht schön knusprig."},
+      {"windows-1252", "windows-1252",
+       "Le meunier a été élevé près d'une forêt où naît la rivière qui mène à la mer."}};
+  for (const auto& [encoding, name, text] : cases) {
+    const std::string page = "<html><title>mill</title><p>" + text;
+    std::string buffer;
+    const DecodedPage d = decode_page(in_encoding(encoding, page), {}, buffer);
+    EXPECT_EQ(d.encoding, name);
+    EXPECT_EQ(d.text, page) << encoding;
+    EXPECT_EQ(d.guessed, std::string_view(encoding) != "iso-2022-jp");
+  }
+  for (const char* few : {"\xE4", "a \xE4\xE4 b", "\xFF\xFF\xFF"})
+    EXPECT_EQ(guess_encoding(few), "") << "too little, or nothing of the kind";
 }
 
 TEST(Encoding, APageIsNeverLost) {

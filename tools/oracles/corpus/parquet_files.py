@@ -5,6 +5,7 @@
                                                                                    texts are those of the lines
 """
 
+import base64
 import json
 import pathlib
 import random
@@ -107,6 +108,25 @@ def write_times(folder):
             f.write(json.dumps({k: texts[k][i] for k in table.column_names}, ensure_ascii=False) + "\n")
 
 
+# Columns of bytes, alone and as a picture has them: those that are UTF-8 are read as text.
+def write_bytes(folder):
+    values = [b"abc", b"\xff\x00", b"", None, b"\x80", "水車".encode(), bytes(range(256))]
+    rows = [{"text": f"row {i}", "md5": v, "image": {"bytes": v, "path": f"{i}.png"}} for i, v in enumerate(values)]
+    kind = pa.schema([("text", pa.string()), ("md5", pa.binary()), ("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())]))])
+    pq.write_table(pa.Table.from_pylist(rows, schema=kind), folder / "bytes.parquet")
+
+    def read(v):
+        try:
+            return v and v.decode() or (v if v is None else "")
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(v).decode()}
+
+    with open(folder / "bytes.jsonl", "w", encoding="utf-8") as f:
+        for row in rows:
+            row = {"text": row["text"], "md5": read(row["md5"]), "image": {"bytes": read(row["md5"]), "path": row["image"]["path"]}}
+            f.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
 KINDS = {
     "plain": dict(compression="none", use_dictionary=False),
     "snappy": dict(compression="snappy"),
@@ -171,6 +191,9 @@ def main():
     pq.write_table(pa.table({"pairs": pairs}), folder / "pairs.parquet", compression="none", use_dictionary=False,
                    write_statistics=False, store_schema=False)
     pq.write_table(pa.table({"text": ["a", "b"] * 50}), folder / "brotli.parquet", compression="brotli")
+    write_bytes(folder)
+    pq.write_table(pa.table({"text": ["the mill", "the river"]}), folder / "sums.parquet", compression="none", use_dictionary=False,
+                   write_page_checksum=True)
 
 
 main()

@@ -1,0 +1,10 @@
+// Bytes as base64 (RFC 4648, with padding).
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace quern::text {
+
+std::string base64(std::string_view bytes);
+
+}  // namespace quern::text
