@@ -253,6 +253,10 @@ size_t TimeParser::more_periods(size_t begin, size_t end, TimeConstraint& out) {
     if (k == end && excepting_ && preposition(k)) break;  // "not in March, in February"
     if (is(k, Word::and_) || is(k, Word::or_)) ++k;
     if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
+    if (const size_t more = in_year_too(begin, first_end, k, out)) {
+      end = more;
+      continue;
+    }
     Period q;
     const size_t more = period(k, q);
     if (more && excepted_behind(more)) break;  // "the last 5 days, Tuesday excluded"
@@ -351,6 +355,7 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
     if (end) offer(end, std::move(c));
     c = TimeConstraint();
   };
+  attempt(excepted_places(i, c));
   attempt(session_clause(i, c));
   attempt(response_clause(i, c));
   attempt(recurring(i, c));
@@ -358,6 +363,8 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
   attempt(date_beside_anchor(i, c));
   attempt(vague(i, c));
   attempt(days_apart(i, c));
+  attempt(each_ago(i, c));
+  attempt(same_month_back(i, c));
   attempt(same_day_back(i, c));
   const size_t notes = out_.notes.size();
   const size_t end = date_clause(i, c);
