@@ -2,86 +2,9 @@
 // yesterday", "the Friday after Easter", "the morning of May 8th".
 #include <algorithm>
 
-#include "quern/memory/time/time_parser.h"
+#include "quern/memory/time/period_parts.h"
 
 namespace quern::memory {
-
-namespace {
-
-// Some days of a period, as absolute as it is.
-Period days_of(const Period& base, Day lo, Day hi, Grain grain = Grain::week, const char* name = "part-of-period") {
-  Period out = Period::days(lo, hi, grain, name);
-  out.absolute = base.absolute;
-  return out;
-}
-
-// Thirds or halves, in sixths: whole months of a year.
-Period sixths_of(const Period& base, int from, int to) {
-  const Day past = base.last() + 1;
-  if (base.grain == Grain::year && civil(base.first()).day == 1 && add_months(base.first(), 12) == past)
-    return days_of(base, add_months(base.first(), 2 * from), add_months(base.first(), 2 * to) - 1, Grain::season);
-  const int64_t days = base.last() - base.first() + 1;
-  return days_of(base, base.first() + static_cast<Day>(days * from / 6),
-                 base.first() + static_cast<Day>(days * to / 6) - 1);
-}
-
-Period third_of(const Period& base, Word w) {
-  const bool first = w == Word::early || w == Word::begin;
-  const Day lo = base.first(), hi = base.last();
-  if (base.grain == Grain::month)  // to the tenth, to the twentieth, to the end
-    return first            ? days_of(base, lo, lo + 9)
-           : w == Word::mid ? days_of(base, lo + 10, lo + 19)
-                            : days_of(base, lo + 20, hi);
-  if (hi - lo > 300 && w == Word::begin)  // of a year: three months
-    return days_of(base, lo, add_months(lo, 3) - 1, Grain::season);
-  if (hi - lo > 300 && w == Word::end) return days_of(base, add_months(hi + 1, -3), hi, Grain::season);
-  return first ? sixths_of(base, 0, 2) : w == Word::mid ? sixths_of(base, 2, 4) : sixths_of(base, 4, 6);
-}
-
-// The v-th of a period's units, or the v-th from its end; with n > 1 that and the next ones.
-struct Counted {
-  int64_t v = 1, n = 1;
-  bool from_end = false;
-};
-
-// Those units of the period; nothing where it has none.
-std::optional<Period> units_of(const Period& base, Unit u, Counted c) {
-  const Day lo = base.first(), hi = base.last();
-  const int64_t v = c.v, n = c.n;
-  auto span = [&](Day from, Day to) { return days_of(base, std::max(from, lo), std::min(to, hi)); };
-  switch (u) {
-    case Unit::day:
-      return c.from_end ? span(hi - static_cast<Day>(v - 1 + n - 1), hi - static_cast<Day>(v - 1))
-                        : span(lo + static_cast<Day>(v - 1), lo + static_cast<Day>(v - 1 + n - 1));
-    case Unit::week:  // weeks of a month: its days 1–7, 8–14 …
-      return c.from_end ? span(hi - static_cast<Day>(7 * (v - 1 + n)) + 1, hi - static_cast<Day>(7 * (v - 1)))
-                        : span(lo + static_cast<Day>(7 * (v - 1)), lo + static_cast<Day>(7 * (v - 1 + n)) - 1);
-    case Unit::weekend: {
-      if (c.from_end) {
-        const Day sunday = hi - (weekday_of(hi) + 1) % 7, saturday = (weekday_of(hi) == 5 ? hi : sunday - 1);
-        return span(saturday - static_cast<Day>(7 * (v - 1)), saturday + 1 - static_cast<Day>(7 * (v - 1)));
-      }
-      const Day saturday = lo + (5 - weekday_of(lo) + 7) % 7;
-      return span(saturday + static_cast<Day>(7 * (v - 1)), saturday + 1 + static_cast<Day>(7 * (v - 1 + n - 1)));
-    }
-    case Unit::month:
-      if (base.grain != Grain::year) return std::nullopt;
-      return c.from_end
-                 ? span(add_months(month_begin(hi), -(v - 1 + n - 1)), add_months(month_begin(hi), -(v - 1) + 1) - 1)
-                 : span(add_months(lo, v - 1), add_months(lo, v - 1 + n) - 1);
-    case Unit::quarter: {
-      if (base.grain != Grain::year) return std::nullopt;
-      Period out = c.from_end ? span(add_months(hi + 1, -3 * (v - 1 + n)), add_months(hi + 1, -3 * (v - 1)) - 1)
-                              : span(add_months(lo, 3 * (v - 1)), add_months(lo, 3 * (v - 1 + n)) - 1);
-      out.grain = Grain::season;
-      return out;
-    }
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
 
 // of | in PERIOD, which has a week or more
 size_t TimeParser::within(size_t i, Period& base, int depth) const {
@@ -160,66 +83,6 @@ size_t TimeParser::counted_list(size_t i, TimeConstraint& out) const {
   return end;
 }
 
-// What the words in front count in a frame: "all Sundays in May", "every weekend of June", "all weeks of May".
-std::vector<TimeRange> TimeParser::counted_in_frame(size_t before, const TimeConstraint& frame) const {
-  std::vector<TimeRange> out;
-  const Period base{.lo = frame.ranges[0].lo, .hi = frame.ranges[0].hi, .grain = frame.grain};
-  for (size_t k = before; k > 0 && before - k < 12;) {
-    --k;
-    if (is(k, Lex::session)) return {};
-    const bool all = t_[k].plural || (k > 0 && is(k - 1, Word::every));
-    if (!all || !(is(k, Lex::weekday) || is(k, Lex::unit))) continue;
-    for (int64_t v = 1; v <= 400; ++v) {
-      std::optional<Period> one;
-      if (is(k, Lex::unit)) {
-        one = units_of(base, static_cast<Unit>(t_[k].value), {.v = v});
-      } else {
-        const Day d = base.first() + (t_[k].value - weekday_of(base.first()) + 7) % 7 + static_cast<Day>(7 * (v - 1));
-        one = days_of(base, d, d, Grain::day);
-      }
-      if (!one || one->lo > one->hi || one->hi > base.hi) break;
-      out.push_back({one->lo, one->hi});
-    }
-    return out;
-  }
-  return out;
-}
-
-// "on all Sundays in May except the first", "every weekend in June but the last two": behind the word of exception
-size_t TimeParser::excepted_places(size_t i, TimeConstraint& out) const {
-  if (!excepting_) return 0;
-  const auto frame = std::find_if(out_.constraints.rbegin(), out_.constraints.rend(), [](const TimeConstraint& c) {
-    return c.axis == Axis::date && c.join != TimeJoin::except && c.ranges.size() == 1 && !c.anchor &&
-           c.ranges[0].lo > kNoBegin && c.ranges[0].hi < kNoEnd;
-  });
-  if (frame == out_.constraints.rend()) return 0;
-  const std::vector<TimeRange> all = counted_in_frame(i, *frame);
-  const auto n = static_cast<int64_t>(all.size());
-  size_t j = i;
-  for (size_t places = 0; places < kLongestList; ++places) {
-    j = skip(j, Word::the);
-    if (is(j, Lex::ordinal) && t_[j].digits) return 0;  // "except the 14th"
-    int64_t v = 1, many = 1;
-    const bool from_end = is(j, Word::last) || is(j, Word::penultimate);
-    if (is(j, Word::penultimate)) v = 2;
-    const size_t k = from_end ? j + 1 : ordinal(j, v);
-    if (!k) return 0;
-    const size_t more = v == 1 ? count(k, many) : 0;
-    const bool one = is(k, Word::one) || said(k, "ones");
-    if (one || !more) many = 1;
-    if (v < 1 || v + many - 1 > n) return 0;
-    for (int64_t at = v; at < v + many; ++at)
-      out.ranges.push_back(all[static_cast<size_t>(from_end ? n - at : at - 1)]);
-    j = one ? k + 1 : more ? more : k;
-    if (said(j, "ones") || is(j, Word::one)) ++j;
-    if (!is(j, Word::and_) && !(j < n_ && t_[j].before == ',' && !t_[j].starts)) break;
-    j = skip(j, Word::and_);
-  }
-  if (!sentence_end(j)) return 0;
-  out.axis = Axis::date, out.grain = Grain::week, out.absolute = frame->absolute, out.name = "part-of-period";
-  return j;
-}
-
 // "first half of July", "last weekend of June", "first ten days of May"
 size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
   Counted c{.v = 0};
@@ -228,6 +91,8 @@ size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
     k = i + 1, c.v = 1, c.from_end = true;
   else if (is(i, Word::penultimate))
     k = i + 1, c.v = 2, c.from_end = true;
+  else if (said(i, "former") && is(i + 1, Word::half))
+    k = i + 1, c.v = 1;
   else
     k = ordinal(i, c.v);
   if (!k || c.v < 1 || c.v > 400) return 0;

@@ -225,6 +225,14 @@ size_t TimeParser::season(size_t i, Period& out) const {
 size_t TimeParser::quarter(size_t i, Period& out) const {
   int64_t q = 0;
   size_t j = 0;
+  int of = 0;
+  if (said(i, "h1") || said(i, "h2"))  // the halves of a year
+    if (const size_t end = year(i + 1, of)) {
+      const Day lo = day_of(of, said(i, "h1") ? 1 : 7, 1);
+      out = Period::days(lo, add_months(lo, 6) - 1, Grain::season, "half-year");
+      out.absolute = true;
+      return end;
+    }
   if (is(i, Lex::quarter)) {
     q = t_[i].value, j = i + 1;
   } else {

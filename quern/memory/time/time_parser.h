@@ -14,6 +14,7 @@ namespace quern::memory {
 constexpr size_t kLongestList = 16;  // of ordinals before the noun they count: looking ahead stays bounded
 
 constexpr const char* kWeekendsBack = "weekends-back";        // "the last two weekends", without the days between
+constexpr const char* kWeekdaySpan = "weekday-span";          // "Monday to Wednesday"
 constexpr const char* kDayOfNamedWeek = "day-of-named-week";  // "Tuesday last week"
 
 struct Period {
@@ -104,8 +105,6 @@ class TimeParser {
   size_t part_of_period(size_t i, Period& out, int depth) const;
   size_t counted_part(size_t i, Period& out, int depth) const;
   size_t counted_list(size_t i, TimeConstraint& out) const;
-  std::vector<TimeRange> counted_in_frame(size_t before, const TimeConstraint& frame) const;
-  size_t excepted_places(size_t i, TimeConstraint& out) const;
   size_t beside_period(size_t i, Period& out, int depth) const;
   size_t part_of_named_week(size_t i, Period& out) const;
   size_t part_of_dated_day(size_t i, Period& out) const;
@@ -191,6 +190,10 @@ class TimeParser {
   size_t each_ago(size_t i, TimeConstraint& out) const;
   size_t same_day_back(size_t i, TimeConstraint& out);
 
+  // time_excepted.cc
+  std::vector<TimeRange> counted_in_frame(size_t before, const TimeConstraint& frame) const;
+  size_t excepted_places(size_t i, TimeConstraint& out) const;
+
   // time_joins.cc
   size_t phrase(size_t i, std::string_view spellings) const;
   size_t exception_word(size_t i) const;
@@ -203,6 +206,7 @@ class TimeParser {
   bool corrected(size_t from, size_t to) const;
   void take_back(const TimeConstraint& better);
   void frame_neither();
+  void one_of_each();
 
   // time_leftover.cc
   void look_over();
