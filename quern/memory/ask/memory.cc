@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quern/base/error.h"
+#include "quern/memory/facts/foreign_finder.h"
 
 namespace quern::memory {
 namespace {
@@ -266,7 +267,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   if (read.text != question) out.reading = read.text;
   out.context_turn = read.context_turn, out.notes = std::move(read.notes);
   if (by_fact(read, clock, o, out)) return out;
-  if (read.foreign_fact)
+  if (read.foreign_fact && !foreign_fact(read.asked, TimeSaid::no, speakers_, o.asker))
     out.notes.push_back("questions about what may have changed are answered in English only: read as any other one");
   const auto who = read.speaker;
   const bool filtered = o.speaker_filter && who;

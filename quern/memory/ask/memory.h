@@ -22,6 +22,7 @@
 
 #include "quern/base/json.h"
 #include "quern/memory/ask/read_question.h"
+#include "quern/memory/facts/fact_finder.h"
 #include "quern/memory/plan/plan.h"
 #include "quern/memory/store/store.h"
 #include "quern/memory/time/zone.h"
@@ -138,6 +139,10 @@ class Memory {
   enum class TopicLeft : uint8_t { some, none };
   TopicLeft drop_unheard(Topic& topic, std::vector<std::string>& notes);
   bool by_fact(const ReadQuestion& read, const Clock& clock, const AskOptions& o, MemoryResult& out);
+  bool by_foreign_fact(const ReadQuestion& read, const Clock& clock, const AskOptions& o, MemoryResult& out);
+  std::vector<uint32_t> rows_for_fact(const EventSource& seen, const std::string& words);
+  bool take_statement(const FactQuestion& fact, const std::vector<FactStatement>& all, LocalSeconds until,
+                      const AskOptions& o, MemoryResult& out) const;
   bool of_unknown_asker(const ReadQuestion& read, const std::string& asker) const;
   void by_time(Selection& rows, MemoryResult& out) const;
   void by_topic(const Selection& rows, const Clock& clock, const AskOptions& o, MemoryResult& out);

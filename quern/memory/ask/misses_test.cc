@@ -146,7 +146,8 @@ TEST_F(Misses, FactsInOtherLanguages) {
                         "Où habite Ada maintenant ?", "Quel est mon métier ?", "¿Dónde vive Ada ahora?",
                         "¿Cuál es mi número de teléfono?", "Ada现在住在哪里？", "Ada做什么工作？"}) {
     const MemoryResult r = ask(q, "Ada");
-    EXPECT_TRUE(says(r, "answered in English only")) << q << " " << r.reading;
+    EXPECT_TRUE(says(r, "answered in English only") || says(r, "no turn was found that states it"))
+        << q << " " << r.reading;
     EXPECT_LE(r.responses.size(), 2u) << q;
   }
   for (const char* q : {"Was hat Ada gestern gesagt?", "Wo wohnt Ada, was haben wir darüber gesagt?",
