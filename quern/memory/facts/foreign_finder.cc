@@ -39,22 +39,30 @@ bool tells(const ForeignFact& fact, const FoldedWords& words) {
   });
 }
 
-double judged(const ForeignFact& fact, const std::string& text, const std::string& before, const std::string& name,
-              bool own) {
-  if (text.ends_with('?')) return 0;
-  FoldedWords words = folded_words(text);
-  mark_name(words, name);
+bool doubtful(const ForeignFact& fact, const FoldedWords& words) {
   const ForeignSigns& signs = foreign_signs();
-  if (any_in(signs.doubtful, words) || (any_in(signs.others, words) && !any_in(signs.subject, words))) return 0;
-  if (fact.kind->kind == "contact" && !has_digits(text)) return 0;
-  if (fact.kind->kind == "employer" && any_in(signs.today, words) && !any_in(signs.fresh, words)) return 0;
-  const bool named_value = fact.kind->kind != "home" || has_name(text) || any_in(signs.dwelling, words);
-  if (named_value && tells(fact, words) && (fact.kind->kind != "car" || has_name(text))) {
-    const bool named = std::find(words.begin(), words.end(), "@") != words.end();
-    if (!own) return named && !any_in(signs.first_person, words) ? kOfAnother : 0;
+  return any_in(signs.doubtful, words) || (any_in(signs.others, words) && !any_in(signs.subject, words)) ||
+         (fact.kind->kind == "employer" && any_in(signs.today, words) && !any_in(signs.fresh, words));
+}
+
+bool has_value(const ForeignFact& fact, const std::string& text, const FoldedWords& words) {
+  const std::string_view kind = fact.kind->kind;
+  if (kind == "contact") return has_digits(text);
+  if (kind == "home") return has_name(text) || any_in(foreign_signs().dwelling, words);
+  return kind != "car" || has_name(text);
+}
+
+// `before`: what somebody else said right before it.
+double judged(const ForeignFact& fact, const std::string& text, const FoldedWords& words, const std::string& before,
+              bool own) {
+  const ForeignSigns& signs = foreign_signs();
+  if (text.ends_with('?')) return 0;
+  if (tells(fact, words) && has_value(fact, text, words)) {
+    if (doubtful(fact, words)) return 0;
+    if (!own) return any_in(signs.first_person, words) ? 0 : kOfAnother;
     return any_in(signs.fresh, words) ? kFresh : kPlain;
   }
-  if (!own || before.empty() || !asks(before) || words.size() > kShortAnswer) return 0;
+  if (!own || before.empty() || !asks(before) || words.size() > kShortAnswer || doubtful(fact, words)) return 0;
   const FoldedWords asked = folded_words(before);
   const bool to_them = any_in(fact.kind->asked, asked) && !any_in(signs.first_person, asked);
   return to_them ? kAnswer : 0;
@@ -98,7 +106,10 @@ std::optional<ForeignFact> foreign_fact(std::string_view question, TimeSaid time
 
 std::string foreign_statement_words(const ForeignFact& fact) {
   std::string out;
-  for (const WordPhrase& p : fact.kind->told) out += p.plain_words() + " ";
+  constexpr size_t kTelling = 4;  // letters: shorter words are in most turns
+  for (const WordPhrase& p : fact.kind->told)
+    for (const std::string& w : folded_words(p.plain_words()))
+      if (w.size() >= kTelling) out += w + " ";
   return out;
 }
 
@@ -113,9 +124,10 @@ std::vector<FactStatement> find_foreign_statements(const ForeignFact& fact, cons
     const bool own = t.speaker[row] == who;
     const bool follows = row > 0 && t.session[row - 1] == t.session[row] && t.speaker[row - 1] != t.speaker[row];
     const std::string said = text(row);
-    FactStatement s{row,
-                    judged(fact, said, own && follows ? text(row - 1) : "", speakers[static_cast<size_t>(who)], own)};
-    if (own && any_in(fact.kind->ended, folded_words(said))) s.score = kPlain, s.ended = true;
+    FoldedWords words = folded_words(said);
+    if (!mark_name(words, speakers[static_cast<size_t>(who)]) && !own) continue;
+    FactStatement s{row, judged(fact, said, words, own && follows ? text(row - 1) : "", own)};
+    if (own && any_in(fact.kind->ended, words)) s.score = kPlain, s.ended = true;
     if (s.score > 0) out.push_back(s);
   }
   return out;

@@ -26,17 +26,6 @@ std::vector<std::string> parted(std::string_view text, char by) {
   return out;
 }
 
-bool fits(std::string_view element, const std::string& word) {
-  if (element == "<in>") return std::find(std::begin(kPlaces), std::end(kPlaces), word) != std::end(kPlaces);
-  for (size_t begin = 0; begin <= element.size();) {
-    const size_t end = std::min(element.find('/', begin), element.size());
-    const std::string_view one = element.substr(begin, end - begin);
-    if (one.ends_with('-') ? word.starts_with(one.substr(0, one.size() - 1)) : word == one) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 }  // namespace
 
 FoldedWords folded_words(std::string_view text) { return recall::words_of(text); }
@@ -55,12 +44,30 @@ bool mark_name(FoldedWords& words, std::string_view name) {
   return there;
 }
 
-WordPhrase::WordPhrase(std::string_view phrase) : elements_(parted(phrase, ' ')) {}
+WordPhrase::WordPhrase(std::string_view phrase) {
+  for (const std::string& said : parted(phrase, ' ')) {
+    PhraseElement& e = elements_.emplace_back();
+    e.gap = said == "*";
+    if (said == "<in>")
+      for (const std::string_view place : kPlaces) e.words.push_back({std::string(place), false});
+    else if (!e.gap)
+      for (const std::string& one : parted(said, '/')) {
+        const bool prefix = one.ends_with('-');
+        e.words.push_back({one.substr(0, one.size() - (prefix ? 1 : 0)), prefix});
+      }
+  }
+}
+
+bool WordPhrase::PhraseElement::fits(const std::string& word) const {
+  return std::any_of(words.begin(), words.end(), [&](const PhraseWord& w) {
+    return word[0] == w.letters[0] && (w.prefix ? word.starts_with(w.letters) : word == w.letters);
+  });
+}
 
 bool WordPhrase::from(const FoldedWords& words, size_t i, size_t element) const {
   if (element == elements_.size()) return true;
-  if (elements_[element] != "*")
-    return i < words.size() && fits(elements_[element], words[i]) && from(words, i + 1, element + 1);
+  const PhraseElement& e = elements_[element];
+  if (!e.gap) return i < words.size() && e.fits(words[i]) && from(words, i + 1, element + 1);
   for (size_t gap = 0; gap <= kMaxGap && i + gap <= words.size(); ++gap)
     if (from(words, i + gap, element + 1)) return true;
   return false;
@@ -72,12 +79,15 @@ bool WordPhrase::in(const FoldedWords& words, size_t max_begin) const {
   return false;
 }
 
-bool WordPhrase::names() const { return std::find(elements_.begin(), elements_.end(), "@") != elements_.end(); }
+bool WordPhrase::names() const {
+  return std::any_of(elements_.begin(), elements_.end(), [](const PhraseElement& e) { return e.fits("@"); });
+}
 
 std::string WordPhrase::plain_words() const {
   std::string out;
-  for (const std::string& e : elements_)
-    if (e.find_first_of("*<@/-") == e.npos) out += (out.empty() ? "" : " ") + e;
+  for (const PhraseElement& e : elements_)
+    if (e.words.size() == 1 && !e.words[0].prefix && e.words[0].letters != "@")
+      out += (out.empty() ? "" : " ") + e.words[0].letters;
   return out;
 }
 

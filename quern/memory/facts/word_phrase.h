@@ -25,8 +25,17 @@ class WordPhrase {
   bool names() const;                                                    // has a "@"
 
  private:
+  struct PhraseWord {
+    std::string letters;
+    bool prefix;
+  };
+  struct PhraseElement {
+    bool gap = false;
+    std::vector<PhraseWord> words;  // one of them
+    bool fits(const std::string& word) const;
+  };
   bool from(const FoldedWords& words, size_t i, size_t element) const;
-  std::vector<std::string> elements_;
+  std::vector<PhraseElement> elements_;
 };
 
 // Of a list parted by '|'.
