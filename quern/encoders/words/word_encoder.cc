@@ -133,6 +133,29 @@ size_t WordEncoder::embed(std::string_view text, Reader& reader, std::span<float
   return known.size();
 }
 
+std::vector<uint32_t> WordEncoder::nearest(std::span<const float> text, size_t n) const {
+  const auto w = static_cast<size_t>(width_);
+  std::vector<std::pair<float, uint32_t>> found;
+  found.reserve(words_.size());
+  for (uint32_t i = 0; i < words_.size(); ++i) {
+    const float* from = row(i).data();
+    constexpr size_t kLanes = 8;  // sums that do not wait for each other
+    float both[kLanes] = {}, square[kLanes] = {};
+    size_t k = 0;
+    for (; k + kLanes <= w; k += kLanes)
+      for (size_t l = 0; l < kLanes; ++l)
+        both[l] += from[k + l] * text[k + l], square[l] += from[k + l] * from[k + l];
+    for (; k < w; ++k) both[0] += from[k] * text[k], square[0] += from[k] * from[k];
+    for (size_t l = 1; l < kLanes; ++l) both[0] += both[l], square[0] += square[l];
+    if (square[0] > 0) found.emplace_back(-both[0] / std::sqrt(square[0]), i);
+  }
+  const auto end = found.begin() + static_cast<std::ptrdiff_t>(std::min(n, found.size()));
+  std::partial_sort(found.begin(), end, found.end());
+  std::vector<uint32_t> out;
+  for (auto at = found.begin(); at != end; ++at) out.push_back(at->second);
+  return out;
+}
+
 void save_word_encoder(const WordEncoder& encoder, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   Json config = Json::object();

@@ -43,6 +43,8 @@ class WordEncoder {
   std::span<const uint32_t> known_words(std::string_view text, Reader& reader) const;
   // Returns how many words it knows; out: of length 1, or 0 if there is none.
   size_t embed(std::string_view text, Reader& reader, std::span<float> out) const;
+  // The rows whose direction is nearest to a text's vector, nearest first.
+  std::vector<uint32_t> nearest(std::span<const float> text, size_t n) const;
 
  private:
   WordEncoder() = default;

@@ -39,6 +39,29 @@ TEST(WordEncoder, SumsTheDistinctWordsAndHasLengthOne) {
   for (int k = 4; k < 12; ++k) EXPECT_EQ(v.rows.data<float>()[k], 0) << k;
 }
 
+TEST(WordEncoder, WordsByTheDirectionOfTheirRows) {
+  const WordEncoder e = small();
+  const float boat[] = {1, 0, 0, 0}, stone[] = {0, 0.1f, 1, 0};
+  EXPECT_EQ(e.nearest(boat, 1), (std::vector<uint32_t>{0}));
+  EXPECT_EQ(e.nearest(stone, 2), (std::vector<uint32_t>{2, 1}));  // the river's row is longer
+  EXPECT_EQ(e.nearest(stone, 9).size(), 3u);
+  const WordEncoder& words = shipped_words();  // whose width is no small power of two
+  std::vector<float> car(static_cast<size_t>(words.width()));
+  WordEncoder::Reader reader;
+  words.embed("car", reader, car);
+  double before = 1;
+  for (const uint32_t row : words.nearest(car, 20)) {
+    const std::string& word = words.word(row);
+    const auto known = words.known_words(word, reader);
+    if (known.size() != 1 || known[0] != row) continue;  // as a text this stem has another one
+    const double now = double{cosine(words, "car", word)};
+    EXPECT_LE(now, before + 1e-5) << word;
+    before = now;
+  }
+  EXPECT_LT(before, 0.9);
+  EXPECT_EQ(words.word(words.nearest(car, 1)[0]), "car");
+}
+
 TEST(WordEncoder, ItsFileIsReadAgainAndDamageIsSeen) {
   const WordEncoder e = small();
   const std::string bytes = e.bytes();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quern/base/error.h"
+#include "quern/memory/facts/foreign_finder.h"
 
 namespace quern::memory {
 namespace {
@@ -266,7 +267,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   if (read.text != question) out.reading = read.text;
   out.context_turn = read.context_turn, out.notes = std::move(read.notes);
   if (by_fact(read, clock, o, out)) return out;
-  if (read.foreign_fact)
+  if (read.foreign_fact && !foreign_fact(read.asked, TimeSaid::no, speakers_, o.asker))
     out.notes.push_back("questions about what may have changed are answered in English only: read as any other one");
   const auto who = read.speaker;
   const bool filtered = o.speaker_filter && who;
@@ -346,39 +347,6 @@ void Memory::by_topic(const Selection& rows, const Clock& clock, const AskOption
   else if (rows.restricted && out.ranked.size() < there)
     out.notes.push_back(
         fmt::format("the {} of {} turns there that suit '{}' best", out.ranked.size(), there, out.topic));
-}
-
-// A topic that was not talked of at that time, or by that speaker: how many turns are there, and how many elsewhere have
-// its words.
-void Memory::tell_miss(const Selection& rows, const Clock& clock, const AskOptions& o, MemoryResult& out) {
-  if (!rows.restricted) {
-    out.notes.push_back(fmt::format("no turn has a word of '{}'", out.topic));
-    return;
-  }
-  constexpr size_t kMaxCounted = 1000;
-  const size_t there = rows.size(table_), elsewhere = events_until(clock.utc()).top(out.topic, kMaxCounted).size();
-  std::string note = there == 0   ? "no turn meets the time and the speaker"
-                     : there == 1 ? fmt::format("the turn there has no word of '{}'", out.topic)
-                                  : fmt::format("none of the {} turns there has a word of '{}'", there, out.topic);
-  if (elsewhere > 0)
-    note += fmt::format("; of other times or speakers {}{} {}", elsewhere == kMaxCounted ? "at least " : "",
-                        counted_text(elsewhere, "turn"), elsewhere == 1 ? "has" : "have");
-  out.notes.push_back(std::move(note));
-  show_unmatched(rows, o, out);
-}
-
-// Other words may tell of it: of a time that is named, some turns are shown for what they are.
-void Memory::show_unmatched(const Selection& rows, const AskOptions& o, MemoryResult& out) const {
-  const std::vector<uint32_t> all = rows.timed ? rows.list(table_) : std::vector<uint32_t>();
-  if (all.empty()) return;
-  const auto shown = std::min(all.size(), static_cast<size_t>(o.k));
-  for (size_t i = 0; i < shown; ++i) out.responses.push_back(table_.response[all[i]]);
-  out.unmatched = true;
-  out.notes.push_back(shown < all.size()
-                          ? fmt::format("the first {} of the {} there are shown, none of which matches", shown,
-                                        counted_text(all.size(), "turn"))
-                          : fmt::format("{} there {} shown, and none matches", counted_text(shown, "turn"),
-                                        shown == 1 ? "is" : "are"));
 }
 
 }  // namespace quern::memory

@@ -22,9 +22,11 @@
 
 #include "quern/base/json.h"
 #include "quern/memory/ask/read_question.h"
+#include "quern/memory/facts/fact_finder.h"
 #include "quern/memory/plan/plan.h"
 #include "quern/memory/store/store.h"
 #include "quern/memory/time/zone.h"
+#include "quern/memory/topic/near_meaning.h"
 #include "quern/memory/topic/topic.h"
 #include "quern/memory/topic/topic_builder.h"
 #include "quern/memory/topic/topic_index.h"
@@ -87,7 +89,8 @@ struct MemoryResult {
   bool many_runs = false;
   Plan plan;
   std::string topic;
-  // None of these turns has a word of the topic: they are the first k of the time that the question names.
+  // None of these turns has a word of the topic: they are the k of the time that the question names that come nearest to it
+  // in meaning.
   bool unmatched = false;
   std::string reading;  // the question in plain English, when it was put into other words
   std::vector<std::string> notes;
@@ -125,7 +128,8 @@ class Memory {
                                                  const AskOptions& o);
   std::vector<recall::ScoredDocument> walked(const std::string& topic, std::span<const uint32_t> rows);
   std::vector<RankedTurn> ranked_rows(std::span<const recall::ScoredDocument> hits, const Selection& rows,
-                                      const AskOptions& o) const;
+                                      const AskOptions& o);
+  bool answered(uint32_t row);
   std::vector<RankedTurn> walk_behind_best(const std::string& topic, std::vector<RankedTurn> found,
                                            std::span<const recall::ScoredDocument> hits, const Selection& rows,
                                            const AskOptions& o);
@@ -135,6 +139,10 @@ class Memory {
   enum class TopicLeft : uint8_t { some, none };
   TopicLeft drop_unheard(Topic& topic, std::vector<std::string>& notes);
   bool by_fact(const ReadQuestion& read, const Clock& clock, const AskOptions& o, MemoryResult& out);
+  bool by_foreign_fact(const ReadQuestion& read, const Clock& clock, const AskOptions& o, MemoryResult& out);
+  std::vector<uint32_t> rows_for_fact(const EventSource& seen, const std::string& words);
+  bool take_statement(const FactQuestion& fact, const std::vector<FactStatement>& all, LocalSeconds until,
+                      const AskOptions& o, MemoryResult& out) const;
   bool of_unknown_asker(const ReadQuestion& read, const std::string& asker) const;
   void by_time(Selection& rows, MemoryResult& out) const;
   void by_topic(const Selection& rows, const Clock& clock, const AskOptions& o, MemoryResult& out);
@@ -142,7 +150,9 @@ class Memory {
   void by_occurrence(const ReadQuestion& read, const Selection& rows, const Clock& clock, const AskOptions& o,
                      MemoryResult& out);
   void tell_miss(const Selection& rows, const Clock& clock, const AskOptions& o, MemoryResult& out);
-  void show_unmatched(const Selection& rows, const AskOptions& o, MemoryResult& out) const;
+  void show_unmatched(const Selection& rows, const AskOptions& o, MemoryResult& out);
+  std::vector<uint32_t> rows_to_compare(const NearMeaning& meaning, const Selection& rows, const AskOptions& o);
+  std::vector<uint32_t> nearest_in_meaning(const std::string& topic, const Selection& rows, const AskOptions& o);
   size_t row_of(int32_t response);
   ConversationStore store_;
   ConversationInfo info_;

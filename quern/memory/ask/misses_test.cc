@@ -57,6 +57,51 @@ TEST_F(Misses, ATopicOfAnotherTimeIsNotAnsweredWithAllOfThatTime) {
   EXPECT_TRUE(says(ask("What did we say about the goose on May 2?"), "of other times or speakers 2 turns have"));
 }
 
+// Two days of talk, on the second of which nothing has the words that are asked for.
+MemoryResult ask_of(const std::vector<std::pair<const char*, std::string>>& said, const char* question, int64_t k) {
+  Memory m(":memory:", {.create = true, .conversation = "c"});
+  m.add({"Ada", "The weather was mild.", parse_time_text("2023-05-01 10:00", "t").local, 0});
+  LocalSeconds at = parse_time_text("2023-05-02 10:00", "t").local;
+  std::vector<SpokenTurn> turns;
+  for (const auto& [who, text] : said) turns.push_back({who, text, at += 20, 0});
+  m.add_all(turns);
+  AskOptions o;
+  o.now = parse_time_text("2023-05-05 12:00", "now").local, o.k = k;
+  return m.ask(question, o);
+}
+
+TEST_F(Misses, TheTurnsThatMayMeanItComeFirst) {
+  const std::vector<std::pair<const char*, std::string>> said = {
+      {"Ada", "Hello there, good to see you."},     {"Ben", "Good to see you as well."},
+      {"Ada", "My sister sings in the choir."},     {"Ben", "That must be lovely for her."},
+      {"Ada", "I sold the old car this morning."},  {"Ben", "We are a great team, you and I."},
+      {"Ada", "The soup was too salty yesterday."}, {"Ben", "The physician was late again."}};
+  for (const auto& [question, first] :
+       std::initializer_list<std::pair<const char*, int32_t>>{{"What did we say about automobiles on May 2?", 5},
+                                                              {"What did we say about teamwork on May 2?", 6},
+                                                              {"What did we say about doctors on May 2?", 8},
+                                                              {"What did we say about music on May 2?", 3}}) {
+    const MemoryResult r = ask_of(said, question, 2);
+    EXPECT_TRUE(r.unmatched) << question;
+    ASSERT_EQ(r.responses.size(), 2u) << question;
+    EXPECT_EQ(r.responses[0], first) << question;
+    EXPECT_TRUE(says(r, "of the 8 turns there 2 are shown that may mean it")) << question;
+  }
+  const MemoryResult none = ask_of(said, "What did we say about the qwrtzp on May 2?", 3);
+  EXPECT_EQ(none.responses, (Numbers{1, 2, 3})) << "nothing is known of the word";
+  EXPECT_TRUE(says(none, "the first 3 of the 8 turns there"));
+}
+
+TEST_F(Misses, OfManyTurnsThoseWithWordsNearby) {
+  std::vector<std::pair<const char*, std::string>> said;
+  for (int i = 0; i < 3000; ++i) said.emplace_back(i % 2 ? "Ben" : "Ada", fmt::format("Row {} of the knitting.", i));
+  said[1711].second = "I sold the old car this morning.";
+  const MemoryResult r = ask_of(said, "What did we say about automobiles on May 2?", 3);
+  EXPECT_TRUE(r.unmatched);
+  ASSERT_EQ(r.responses.size(), 3u);
+  EXPECT_EQ(r.responses[0], 1712);
+}
+
 TEST_F(Misses, OrOfAnotherSpeaker) {
   const MemoryResult r = ask("What did Cleo say about the mill?");
   EXPECT_TRUE(r.responses.empty());
@@ -101,7 +146,8 @@ TEST_F(Misses, FactsInOtherLanguages) {
                         "Où habite Ada maintenant ?", "Quel est mon métier ?", "¿Dónde vive Ada ahora?",
                         "¿Cuál es mi número de teléfono?", "Ada现在住在哪里？", "Ada做什么工作？"}) {
     const MemoryResult r = ask(q, "Ada");
-    EXPECT_TRUE(says(r, "answered in English only")) << q << " " << r.reading;
+    EXPECT_TRUE(says(r, "answered in English only") || says(r, "no turn was found that states it"))
+        << q << " " << r.reading;
     EXPECT_LE(r.responses.size(), 2u) << q;
   }
   for (const char* q : {"Was hat Ada gestern gesagt?", "Wo wohnt Ada, was haben wir darüber gesagt?",

@@ -2,11 +2,17 @@
 #include "quern/memory/ask/occurrence.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <set>
 
+#include "quern/base/error.h"
+#include "quern/base/rng.h"
 #include "quern/memory/ask/memory.h"
+#include "quern/recall/words/tokens.h"
 
 namespace quern::memory {
 namespace {
@@ -96,6 +102,60 @@ TEST_F(Occurrences, CountedAmongTheSpeakersTurns) {
   EXPECT_EQ(ask("Show me Anna's last two").responses, (Numbers{3, 5}));
   EXPECT_EQ(ask("the last three messages from Anna").responses, (Numbers{0, 3, 5}));
   EXPECT_EQ(ask("the first one by Mira").responses, Numbers{2});
+}
+
+// A conversation in many segments, with late turns and deleted ones, beside every text looked at one by one.
+TEST(OccurrencesOfMany, AreThoseOfEveryTextLookedAt) {
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("quern_often_{}.db", ::getpid());
+  const auto clean = [&] {
+    for (const char* end : {"", "-wal", "-shm", "-topics"}) std::filesystem::remove_all(path.string() + end);
+  };
+  clean();
+  Memory m(path, {.create = true, .conversation = "c", .topic_segment_turns = 64});
+  const std::vector<std::string> words = {"roof", "roofs", "choir", "goose", "mill", "river", "baker", "lantern"};
+  Rng rng(5);
+  const LocalSeconds begin = parse_time_text("2023-04-20 08:00", "t").local;
+  for (int i = 0; i < 700; ++i) {
+    std::string text = "Well";
+    for (const std::string& w : words)
+      if (rng.below(5) == 0) text += " " + w + (rng.below(4) == 0 ? " " + w : "");
+    const int64_t late = rng.below(9) == 0 ? 40'000 : 0;
+    m.add({rng.below(2) ? "Ada" : "Ben", text, begin + i * 3000 - late, 0});
+  }
+  m.forget({3, 64, 65, 200, 511});
+  AskOptions o;
+  o.now = begin + 701 * 3000, o.k = 1000;
+  const recall::TokenOptions tokens{.stem = true, .drop_stopwords = true};
+  const LocalSeconds may = parse_time_text("2023-05-01 00:00", "t").local;
+  for (int i = 0; i < 60; ++i) {
+    const std::string &a = words[rng.below(8)], &b = words[rng.below(8)];
+    const bool both = rng.below(2), ada = rng.below(2), in_may = rng.below(2);
+    const std::set<std::string> spelled = both ? std::set{a, b} : std::set{a};
+    Numbers expected;
+    size_t most = 1;
+    const TurnTable& t = m.table();
+    for (size_t row = 0; row < t.size(); ++row) {
+      if (in_may && (t.local(row) < may || t.local(row) >= may + 31 * kDaySeconds)) continue;
+      if (ada && m.speakers()[static_cast<size_t>(t.speaker[row])] != "Ada") continue;
+      const std::vector<std::string> said = recall::words_of(m.text(t.response[row]), tokens);
+      size_t n = 0;
+      for (const std::string& w : spelled)
+        n += std::find(said.begin(), said.end(), recall::words_of(w, tokens)[0]) != said.end();
+      if (n > most) most = n, expected.clear();
+      if (n == most) expected.push_back(t.response[row]);
+    }
+    const std::string q = fmt::format("How often did {} the {}{}{}?", ada ? "Ada mention" : "we talk about", a,
+                                      both ? " and the " + b : "", in_may ? " in May" : "");
+    const MemoryResult r = m.ask(q, o);
+    EXPECT_EQ(r.responses, expected) << q;
+    ASSERT_TRUE(r.occurrences || expected.empty()) << q;
+    if (!r.occurrences) continue;
+    std::set<int32_t> sessions;
+    for (const int32_t n : expected) sessions.insert(t.session[*t.row_of(n)]);
+    EXPECT_EQ(r.occurrences->turns, static_cast<int64_t>(expected.size())) << q;
+    EXPECT_EQ(r.occurrences->sessions, static_cast<int64_t>(sessions.size())) << q;
+  }
+  clean();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Ranks a topic among the turns of a time and a speaker: by BM25, by the walk, or by both. A turn also gets a share of
-// what its neighbors in the session score, whoever spoke.
+// what its neighbors in the session score, whoever spoke: a larger one where it answers a question.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +14,9 @@ constexpr size_t kEnough = 100;      // so many are looked at, however few are w
 constexpr size_t kMaxWalked = 2000;  // turns of a walk that is asked for
 constexpr size_t kFewWalked = 160;   // and of one that was not: two milliseconds
 constexpr size_t kFewRows = 500;     // where a time or a speaker leaves so many, there is one
+constexpr size_t kMinRead = 40;      // turns of which it is looked at whether they ask
+constexpr size_t kReadWanted = 4;    // for each one that is wanted, where that is more
+constexpr double kAnswers = 0.7;     // share of a question's score that the turn behind it gets
 
 template <class F>
 void each_neighbor(const TurnTable& t, uint32_t row, F&& f) {
@@ -108,13 +111,26 @@ std::vector<recall::ScoredDocument> Memory::walked(const std::string& topic, std
   return hits;
 }
 
+// Somebody asks in this row, and somebody else speaks behind it.
+bool Memory::answered(uint32_t row) {
+  const size_t next = row + size_t{1};
+  return next < table_.size() && table_.session[next] == table_.session[row] &&
+         table_.speaker[next] != table_.speaker[row] && store_.text(table_.id[row]).find('?') != std::string::npos;
+}
+
 std::vector<RankedTurn> Memory::ranked_rows(std::span<const recall::ScoredDocument> hits, const Selection& rows,
-                                            const AskOptions& o) const {
+                                            const AskOptions& o) {
   std::unordered_map<uint32_t, double> scores;
+  size_t read = std::max(kMinRead, kReadWanted * static_cast<size_t>(o.k));  // the best ones' texts
   for (const recall::ScoredDocument& h : hits) {
     const auto row = static_cast<uint32_t>(table_.row_of_id(h.id));
     scores[row] += h.score;
-    if (o.neighbor > 0) each_neighbor(table_, row, [&](uint32_t n) { scores[n] += o.neighbor * h.score; });
+    read -= read > 0 ? 1 : 0;
+    if (o.neighbor > 0)
+      each_neighbor(table_, row, [&](uint32_t n) {
+        const bool answers = read > 0 && n > row && rows.has(n, table_) && answered(row);
+        scores[n] += (answers ? std::max(kAnswers, o.neighbor) : o.neighbor) * h.score;
+      });
   }
   std::vector<std::pair<uint32_t, double>> order;
   for (const auto& [row, score] : scores)

@@ -69,6 +69,7 @@ class QuestionReader {
     out.speaker = speaker_meant(q.text, f_.speakers, f_.asker);
     name_strangers(q, out);
     out.foreign_fact = asks_fact_elsewhere(folded(question)) && !of_talk(q.words);
+    if (!of_talk(q.words)) out.asked = question;
     for (TimeConstraint& c : events.constraints) q.own.constraints.push_back(std::move(c));
     for (std::string& n : denied_times(q.text, q.words, q.own)) out.notes.push_back(std::move(n));
     const std::vector<LinkWord> links = link_words(question, plain.language);

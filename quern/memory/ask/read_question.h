@@ -36,6 +36,7 @@ struct ReadQuestion {
   int64_t context_turn = -1;        // whose time or topic was taken
   OccurrenceAsked occurrence = {};
   bool foreign_fact = false;  // it asks for a fact that may have changed, and not in English
+  std::string asked;          // as it was asked; empty: it asks what was said
   std::vector<std::string> notes;
 };
 

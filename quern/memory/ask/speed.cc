@@ -111,7 +111,12 @@ std::vector<KindAsked> kinds_asked() {
           {"topic", "What about " + topic + "?"},
           {"speaker_and_topic", "What did Ada say about " + topic + "?"},
           {"speaker_topic_and_day", "What did Ada say about " + topic + " yesterday?"},
-          {"speaker_topic_and_month", "What did Ada say about " + topic + " in the last month?"}};
+          {"speaker_topic_and_month", "What did Ada say about " + topic + " in the last month?"},
+          // English words are in no turn, and so are all their neighbors
+          {"miss", "What did Ada say about the river in the last month?"},
+          {"how_often", "How often did we talk about the " + TurnMaker::word(300) + "?"},
+          {"how_often_in_a_month", "How often did Ada mention " + topic + " in the last month?"},
+          {"first", "When did we first talk about " + topic + "?"}};
 }
 
 }  // namespace

@@ -304,6 +304,19 @@ TEST(TopicIndex, AFailureLeavesNoEmptySegmentBehind) {
   EXPECT_EQ(other.top("unique101", 3).size(), 1u);
 }
 
+TEST(Topic, WordsOfTalkThatSayWhatAbout) {
+  const auto words = [](const char* question) {
+    return topic_of(question, parse_time(question, {}), {"ada", "ben"}).text();
+  };
+  EXPECT_EQ(words("What did Ada say about making memories with the family?"), "memories family");
+  EXPECT_EQ(words("What did we say about the plan for the roof?"), "plan roof");
+  EXPECT_EQ(words("What did Ben tell us about her idea?"), "idea");
+  EXPECT_EQ(words("What does Ada do to de-stress?"), "de stress");
+  EXPECT_EQ(words("What did we say in our catch-up?"), "");
+  EXPECT_EQ(words("What was the plan that we talked about in our meeting?"), "");
+  EXPECT_EQ(words("What did we talk about at the meeting?"), "");
+}
+
 TEST(TopicBuilder, AnswersAsAnIndexMadeInTheQuestionsTime) {
   TopicFolder d;
   const auto turns = talk(460);
@@ -373,6 +386,28 @@ TEST(Memory, AQuestionIsOfOneTable) {
     ASSERT_FALSE(a.responses.empty());
     for (const int32_t r : a.responses) EXPECT_EQ(turns[static_cast<size_t>(r)].speaker, "Ada") << r;
   } while (!done || answers == 0);
+}
+
+// Who answers has not the words of the question; and a question need not be answered by the next speaker.
+TEST(TopicRank, AnswersFollowQuestions) {
+  Memory m(":memory:", {.create = true, .conversation = "c"});
+  const char* const said[][2] = {{"Ada", "My family is a great family."},
+                                 {"Ben", "Lovely to hear."},
+                                 {"Ada", "How is the bread?"},
+                                 {"Ben", "Fresh."},
+                                 {"Ada", "Tell me, what does your family do on Sundays?"},
+                                 {"Ben", "We hike and watch films."},
+                                 {"Ada", "Right."}};
+  LocalSeconds at = parse_time_text("2023-05-02 10:00", "t").local;
+  for (const auto& [who, text] : said) m.add({who, text, at += 20, 0});
+  AskOptions o;
+  o.now = at + 86'400, o.k = 3;
+  for (const TopicRank rank : {TopicRank::automatic, TopicRank::bm25, TopicRank::both}) {
+    o.rank = rank;
+    EXPECT_EQ(m.ask("What did Ben say about the family?", o).responses[0], 5) << static_cast<int>(rank);
+  }
+  o.neighbor = 0;
+  EXPECT_FALSE(m.ask("What did Ben say about the family?", o).ranked.size() > 0);
 }
 
 TEST(TopicRank, WalksReachWhatSharesNoWordWithTheQuestion) {

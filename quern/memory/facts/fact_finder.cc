@@ -11,6 +11,26 @@
 #include "quern/recall/words/tokens.h"
 
 namespace quern::memory {
+
+bool has_name(std::string_view text) {
+  bool begins = true;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool initials = i + 1 < text.size() && text[i + 1] >= 'A' && text[i + 1] <= 'Z';
+    if (upper && (!begins || initials) && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1])))) {
+      const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : ' ');
+      const bool alone = !std::isalpha(next) && next < 0x80;
+      if (!alone) return true;
+    }
+    if (c == '.' || c == '!' || c == '?' || c == ':')
+      begins = true;
+    else if (c != ' ' && c != '"')
+      begins = false;
+  }
+  return false;
+}
+
 namespace {
 
 using W = std::string_view;
@@ -140,25 +160,6 @@ bool has_digit(std::string_view s, size_t least) {
   size_t n = 0;
   for (const char c : s) n += c >= '0' && c <= '9';
   return n >= least;
-}
-
-// A word with a capital that begins no sentence.
-bool has_name(std::string_view text) {
-  bool begins = true;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool upper = c >= 'A' && c <= 'Z';
-    const bool initials = i + 1 < text.size() && text[i + 1] >= 'A' && text[i + 1] <= 'Z';
-    if (upper && (!begins || initials) && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1])))) {
-      const bool alone = i + 1 >= text.size() || !std::isalpha(static_cast<unsigned char>(text[i + 1]));
-      if (!alone) return true;
-    }
-    if (c == '.' || c == '!' || c == '?' || c == ':')
-      begins = true;
-    else if (c != ' ' && c != '"')
-      begins = false;
-  }
-  return false;
 }
 
 bool has_value(FactValue kind, const std::string& text, const std::string& lower) {

@@ -23,6 +23,7 @@ struct FactStatement {
 std::vector<FactStatement> find_statements(const FactQuestion& question, const TurnTable& table,
                                            const std::vector<uint32_t>& rows,
                                            const std::function<std::string(uint32_t)>& text);
+bool has_name(std::string_view text);  // a word with a capital that begins no sentence
 // Words that statements of it are likely to have, for an index.
 std::string statement_words(const FactQuestion& question);
 // The statement that answers: an index into them, −1 for none. `until`: of a question about a time, its end.

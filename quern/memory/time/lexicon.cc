@@ -124,6 +124,8 @@ constexpr LexiconEntry kWords[] = {
     {"nite", Lex::part, p(DayPart::night), Word::night},
     {"today", Lex::day_word, 0}, {"yesterday", Lex::day_word, -1}, {"tomorrow", Lex::day_word, 1},
     {"tonight", Lex::day_word, 100}, {"spring", Lex::season, 0}, {"springtime", Lex::season, 0},
+    {"summers", Lex::season, 1, Word::none, false, true}, {"autumns", Lex::season, 2, Word::none, false, true},
+    {"winters", Lex::season, 3, Word::none, false, true},
     {"summer", Lex::season, 1}, {"summertime", Lex::season, 1}, {"autumn", Lex::season, 2}, {"fall", Lex::season, 2},
     {"winter", Lex::season, 3}, {"wintertime", Lex::season, 3},
     {"easter", Lex::holiday, 0}, {"halloween", Lex::holiday, 1},

@@ -2,81 +2,15 @@
 // yesterday", "the Friday after Easter", "the morning of May 8th".
 #include <algorithm>
 
-#include "quern/memory/time/time_parser.h"
+#include "quern/memory/time/period_parts.h"
 
 namespace quern::memory {
-
-namespace {
-
-// Some days of a period, as absolute as it is.
-Period days_of(const Period& base, Day lo, Day hi, Grain grain = Grain::week, const char* name = "part-of-period") {
-  Period out = Period::days(lo, hi, grain, name);
-  out.absolute = base.absolute;
-  return out;
-}
-
-// Thirds or halves, in sixths.
-Period sixths_of(const Period& base, int from, int to) {
-  const int64_t days = base.last() - base.first() + 1;
-  return days_of(base, base.first() + static_cast<Day>(days * from / 6),
-                 base.first() + static_cast<Day>(days * to / 6) - 1);
-}
-
-Period third_of(const Period& base, Word w) {
-  const bool first = w == Word::early || w == Word::begin;
-  const Day lo = base.first(), hi = base.last();
-  if (base.grain == Grain::month)  // to the tenth, to the twentieth, to the end
-    return first            ? days_of(base, lo, lo + 9)
-           : w == Word::mid ? days_of(base, lo + 10, lo + 19)
-                            : days_of(base, lo + 20, hi);
-  if (hi - lo > 300 && w == Word::begin)  // of a year: three months
-    return days_of(base, lo, add_months(lo, 3) - 1, Grain::season);
-  if (hi - lo > 300 && w == Word::end) return days_of(base, add_months(hi + 1, -3), hi, Grain::season);
-  return first ? sixths_of(base, 0, 2) : w == Word::mid ? sixths_of(base, 2, 4) : sixths_of(base, 4, 6);
-}
-
-// The v-th of a period's units, or the v-th from its end; with n > 1 that and the next ones.
-struct Counted {
-  int64_t v = 1, n = 1;
-  bool from_end = false;
-};
-
-// Those units of the period; nothing where it has none.
-std::optional<Period> units_of(const Period& base, Unit u, Counted c) {
-  const Day lo = base.first(), hi = base.last();
-  const int64_t v = c.v, n = c.n;
-  auto span = [&](Day from, Day to) { return days_of(base, std::max(from, lo), std::min(to, hi)); };
-  switch (u) {
-    case Unit::day:
-      return c.from_end ? span(hi - static_cast<Day>(v - 1 + n - 1), hi - static_cast<Day>(v - 1))
-                        : span(lo + static_cast<Day>(v - 1), lo + static_cast<Day>(v - 1 + n - 1));
-    case Unit::week:  // weeks of a month: its days 1–7, 8–14 …
-      return c.from_end ? span(hi - static_cast<Day>(7 * (v - 1 + n)) + 1, hi - static_cast<Day>(7 * (v - 1)))
-                        : span(lo + static_cast<Day>(7 * (v - 1)), lo + static_cast<Day>(7 * (v - 1 + n)) - 1);
-    case Unit::weekend: {
-      if (c.from_end) {
-        const Day sunday = hi - (weekday_of(hi) + 1) % 7, saturday = (weekday_of(hi) == 5 ? hi : sunday - 1);
-        return span(saturday - static_cast<Day>(7 * (v - 1)), saturday + 1 - static_cast<Day>(7 * (v - 1)));
-      }
-      const Day saturday = lo + (5 - weekday_of(lo) + 7) % 7;
-      return span(saturday + static_cast<Day>(7 * (v - 1)), saturday + 1 + static_cast<Day>(7 * (v - 1 + n - 1)));
-    }
-    case Unit::month:
-      if (base.grain != Grain::year) return std::nullopt;
-      return c.from_end
-                 ? span(add_months(month_begin(hi), -(v - 1 + n - 1)), add_months(month_begin(hi), -(v - 1) + 1) - 1)
-                 : span(add_months(lo, v - 1), add_months(lo, v - 1 + n) - 1);
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
 
 // of | in PERIOD, which has a week or more
 size_t TimeParser::within(size_t i, Period& base, int depth) const {
   if (excepting_ && sentence_end(i) && !out_.constraints.empty()) {  // "last month apart from the first week"
-    const TimeConstraint& frame = out_.constraints.back();
+    const bool recurs = out_.constraints.size() > 1 && out_.constraints.back().axis == Axis::weekday;
+    const TimeConstraint& frame = out_.constraints[out_.constraints.size() - (recurs ? 2 : 1)];
     const bool wide = frame.grain == Grain::month || frame.grain == Grain::season || frame.grain == Grain::year;
     if (frame.axis == Axis::date && frame.ranges.size() == 1 && wide && !frame.anchor &&
         frame.ranges[0].lo > kNoBegin && frame.ranges[0].hi < kNoEnd) {
@@ -157,6 +91,8 @@ size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
     k = i + 1, c.v = 1, c.from_end = true;
   else if (is(i, Word::penultimate))
     k = i + 1, c.v = 2, c.from_end = true;
+  else if (said(i, "former") && is(i + 1, Word::half))
+    k = i + 1, c.v = 1;
   else
     k = ordinal(i, c.v);
   if (!k || c.v < 1 || c.v > 400) return 0;
@@ -169,6 +105,17 @@ size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
   }
   if (const size_t m = count(k, c.n); m && !is(k, Word::a)) k = m;
   if (c.n > 1 && c.v != 1) return 0;
+  if ((said(k, "third") || said(k, "thirds")) && joined(k)) {
+    const size_t end = within(k + 1, base, depth);
+    const int64_t past = c.v - 1 + c.n;
+    if (!end || past > 3) return 0;
+    out = c.n == 1 ? third_of(base, c.from_end || c.v == 3 ? Word::late
+                                    : c.v == 2             ? Word::mid
+                                                           : Word::early)
+                   : sixths_of(base, c.from_end ? static_cast<int>(6 - 2 * past) : 0,
+                               c.from_end ? 6 : static_cast<int>(2 * past));
+    return end;
+  }
   if (is(k, Lex::weekday) && !t_[k].plural) {
     const int wd = t_[k].value;
     const size_t end = within(k + 1, base, depth);

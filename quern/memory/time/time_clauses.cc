@@ -163,7 +163,10 @@ size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out
     while (from.lo > to.lo) from.lo -= 7 * kDaySeconds, from.hi -= 7 * kDaySeconds;
   if (!b.after_period || to.impossible || to.hi < from.lo) return 0;
   out = from;
-  out.hi = to.hi, out.absolute = from.absolute && to.absolute, out.name = "date-span", out.rule = TimeRule::plain;
+  const bool weekdays =
+      from.rule == TimeRule::named_day && to.rule == TimeRule::named_day && to.hi - from.lo < 7 * kDaySeconds;
+  out.hi = to.hi, out.absolute = from.absolute && to.absolute, out.name = weekdays ? kWeekdaySpan : "date-span",
+  out.rule = TimeRule::plain;
   out.grain = Grain::week;
   return b.after_period;
 }
@@ -253,6 +256,10 @@ size_t TimeParser::more_periods(size_t begin, size_t end, TimeConstraint& out) {
     if (k == end && excepting_ && preposition(k)) break;  // "not in March, in February"
     if (is(k, Word::and_) || is(k, Word::or_)) ++k;
     if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
+    if (const size_t more = in_year_too(begin, first_end, k, out)) {
+      end = more;
+      continue;
+    }
     Period q;
     const size_t more = period(k, q);
     if (more && excepted_behind(more)) break;  // "the last 5 days, Tuesday excluded"
@@ -271,6 +278,11 @@ size_t TimeParser::more_periods(size_t begin, size_t end, TimeConstraint& out) {
       }
     }
     places.push_back(k);
+    if (out.name == std::string_view(kDayOfNamedWeek) && q.rule == TimeRule::named_day) {
+      // "last week on Monday and Wednesday"
+      const Day d = week_begin(day_part(out.ranges[0].lo)) + weekday_of(q.first());
+      q = Period::days(d, d, Grain::day, kDayOfNamedWeek);
+    }
     if (q.name == std::string_view(kDayOfNamedWeek) && out.rule == TimeRule::named_day)
       for (TimeRange& r : out.ranges) {  // "on Wednesday and Friday last week"
         const Day d = week_begin(q.first()) + weekday_of(day_part(r.lo));
@@ -351,6 +363,7 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
     if (end) offer(end, std::move(c));
     c = TimeConstraint();
   };
+  attempt(excepted_places(i, c));
   attempt(session_clause(i, c));
   attempt(response_clause(i, c));
   attempt(recurring(i, c));
@@ -358,6 +371,8 @@ size_t TimeParser::clause(size_t i, TimeConstraint& out) {
   attempt(date_beside_anchor(i, c));
   attempt(vague(i, c));
   attempt(days_apart(i, c));
+  attempt(each_ago(i, c));
+  attempt(same_month_back(i, c));
   attempt(same_day_back(i, c));
   const size_t notes = out_.notes.size();
   const size_t end = date_clause(i, c);
@@ -429,6 +444,7 @@ TimeQuery TimeParser::run() {
     if (const size_t behind = excepted_behind(end); behind && i >= except_until && !out_.constraints.empty()) {
       std::fill(used.begin() + static_cast<std::ptrdiff_t>(end), used.begin() + static_cast<std::ptrdiff_t>(behind),
                 1);
+      read_in_frame(i, end, FrameOf::excepted, c);
       c.join = TimeJoin::except, c.end = t_[behind - 1].end, end = behind;
       out_.constraints.push_back(std::move(c));
     } else if (i < except_until) {
@@ -451,6 +467,7 @@ TimeQuery TimeParser::run() {
     last_begin = i, last_end = end, i = end;
   }
   drop_vague();
+  one_of_each();
   settle_hours();
   frame_neither();
   settle_frames(out_);

@@ -6,12 +6,12 @@ namespace quern::memory {
 
 size_t TimeParser::year(size_t i, int& y) const {
   if (is(i, Lex::year)) {
-    y = t_[i].value;
+    y = other_year_ ? other_year_ : t_[i].value;
     return i + 1;
   }
   if (is(i, Lex::number) && t_[i].digits && t_[i].end - t_[i].begin == 4 && t_[i].value >= 1900 &&
       t_[i].value <= 2199) {
-    y = t_[i].value;
+    y = other_year_ ? other_year_ : t_[i].value;
     return i + 1;
   }
   size_t j = i;
@@ -204,7 +204,7 @@ size_t TimeParser::season(size_t i, Period& out) const {
   if (last || here) ++j;
   if (here && is(j, Word::past)) ++j;
   int with = 0;
-  const bool dated = is(j, Lex::season) && year(j + 1, with) != 0 && !t_[j].plural;
+  const bool dated = is(j, Lex::season) && year(j + 1, with) != 0;
   if (!is(j, Lex::season) || (j == i && !dated && !excepting_ && (i == 0 || !preposition(i - 1)))) return 0;
   if (j == i + 1 && is(i, Word::the) && !excepting_ && (i == 0 || !preposition(i - 1))) return 0;
   const int s = t_[j].value;
@@ -215,6 +215,7 @@ size_t TimeParser::season(size_t i, Period& out) const {
     out.absolute = true;
     return with_year;
   }
+  if (t_[j].plural) return 0;  // "summers" without a year
   y = civil(today_).year;
   out = season_in(s, y);
   while (last ? out.last() >= today_ : out.first() > today_) out = season_in(s, --y);
@@ -224,6 +225,14 @@ size_t TimeParser::season(size_t i, Period& out) const {
 size_t TimeParser::quarter(size_t i, Period& out) const {
   int64_t q = 0;
   size_t j = 0;
+  int of = 0;
+  if (said(i, "h1") || said(i, "h2"))  // the halves of a year
+    if (const size_t end = year(i + 1, of)) {
+      const Day lo = day_of(of, said(i, "h1") ? 1 : 7, 1);
+      out = Period::days(lo, add_months(lo, 6) - 1, Grain::season, "half-year");
+      out.absolute = true;
+      return end;
+    }
   if (is(i, Lex::quarter)) {
     q = t_[i].value, j = i + 1;
   } else {

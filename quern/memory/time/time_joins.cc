@@ -221,6 +221,41 @@ void TimeParser::frame_neither() {
   all.insert(all.begin(), std::move(week));
 }
 
+// "the first chats of May and July", "our last chats of 2022 and 2023": one of each time.
+void TimeParser::one_of_each() {
+  std::vector<TimeConstraint>& all = out_.constraints;
+  if (all.size() != 2 || all[0].axis != Axis::session || !all[0].counted || all[0].anchor ||
+      all[0].ranges.size() != 1 || all[1].axis != Axis::date || all[1].join != TimeJoin::meet ||
+      all[1].ranges.size() < 2)
+    return;
+  const auto noun = std::ranges::find(t_, all[0].end, &Token::end);
+  if (noun == t_.end() || !noun->plural) return;
+  const TimeConstraint chats = all[0], times = all[1];
+  all.clear();
+  for (const TimeRange& r : times.ranges) {
+    all.push_back(chats);
+    if (all.size() > 1) all.back().join = TimeJoin::unite;
+    all.push_back(times), all.back().ranges = {r};
+  }
+}
+
+namespace {
+
+// "last week from Monday to Tuesday and from Thursday to Friday": of that week.
+void settle_weekdays(TimeConstraint& c, const TimeQuery& q) {
+  for (const TimeConstraint& frame : q.constraints) {
+    if (&frame == &c || frame.axis != Axis::date || frame.grain != Grain::week || frame.ranges.size() != 1 ||
+        frame.anchor || frame.ranges[0].hi - frame.ranges[0].lo != 7 * kDaySeconds - 1)
+      continue;
+    for (TimeRange& r : c.ranges) {
+      const int64_t monday = week_begin(day_part(r.lo)) * kDaySeconds, moved = frame.ranges[0].lo - monday;
+      if (r.hi - monday < 7 * kDaySeconds) r = {r.lo + moved, r.hi + moved};
+    }
+  }
+}
+
+}  // namespace
+
 // "in February except on the 14th": of that month; "last week but not on Tuesday": of that week.
 void settle_frames(TimeQuery& q) {
   auto alternatives = [&](const TimeConstraint& a, const TimeConstraint& b) {
@@ -246,6 +281,7 @@ void settle_frames(TimeQuery& q) {
           c.ranges = {{weekday_of(day_part(c.ranges[0].lo)), weekday_of(day_part(c.ranges[0].lo))}};
           break;
         }
+    if (c.axis == Axis::date && std::string_view(c.name) == kWeekdaySpan) settle_weekdays(c, q);
     if (c.axis != Axis::date || c.ranges.empty() || c.grain != Grain::day || c.anchor) continue;
     const bool list = c.ranges.size() > 1;  // "on Monday and Tuesday", "on the 14th and the 15th"
     const bool day = std::string_view(c.name) == "day-of-month",
@@ -286,11 +322,7 @@ void TimeParser::join_in(TimeConstraint&& c, Between between) {
   const bool plain = !c.anchor && !last->anchor && !c.ranges.empty() && !last->ranges.empty();
   const bool counted_alike =
       c.from_end == last->from_end && c.counted == last->counted && c.numbered == last->numbered;
-  const bool both_closed = !plain || c.axis != Axis::date ||
-                           (c.ranges[0].lo != kNoBegin && c.ranges[0].hi != kNoEnd &&
-                            last->ranges[0].lo != kNoBegin && last->ranges[0].hi != kNoEnd);
-  if (c.axis == last->axis && plain && counted_alike && both_closed &&
-      std::string_view(c.name) != "session-beside-date") {
+  if (c.axis == last->axis && plain && counted_alike && std::string_view(c.name) != "session-beside-date") {
     const bool overlap =
         c.axis == Axis::date && std::any_of(c.ranges.begin(), c.ranges.end(), [&](const TimeRange& a) {
           return std::any_of(last->ranges.begin(), last->ranges.end(),

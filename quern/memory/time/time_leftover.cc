@@ -45,7 +45,9 @@ void TimeParser::look_over() {
   find_holidays();
   for (size_t i = 0; i < n_; ++i) {
     const bool verb = t_[i].word == Word::talk || (i > 0 && (is(i - 1, Word::we) || is(i - 1, Word::to)));
-    if (t_[i].lex == Lex::session && t_[i].value == 0 && (!verb || is(i - 1, Word::the)))
+    const bool noun = i > 0 && (is(i - 1, Word::the) || is(i - 1, Word::our) || is(i - 1, Word::last) ||
+                                is(i - 1, Word::recent) || is(i - 1, Word::penultimate) || is(i - 1, Lex::ordinal));
+    if (t_[i].lex == Lex::session && t_[i].value == 0 && (!verb || noun))
       first_session_ = std::min(first_session_, i);
     const std::string_view w = w_.spelling(i);
     differing_ |= w == "differ" || w == "differs" || w == "differed" || w == "different" || w == "difference" ||

@@ -14,6 +14,7 @@ namespace quern::memory {
 constexpr size_t kLongestList = 16;  // of ordinals before the noun they count: looking ahead stays bounded
 
 constexpr const char* kWeekendsBack = "weekends-back";        // "the last two weekends", without the days between
+constexpr const char* kWeekdaySpan = "weekday-span";          // "Monday to Wednesday"
 constexpr const char* kDayOfNamedWeek = "day-of-named-week";  // "Tuesday last week"
 
 struct Period {
@@ -171,7 +172,10 @@ class TimeParser {
   bool names_year(size_t from, size_t to) const;
   bool lacks_year(size_t from, size_t to) const;
   size_t period_by(Day day, size_t i, Period& out) const;
+  size_t in_year_too(size_t begin, size_t first_end, size_t k, TimeConstraint& out) const;
+  void share_united_week(SpanPlace at, const TimeConstraint& c);
   void share_span_year(SpanPlace at, Period& from, Period& to) const;
+  bool new_year_of(size_t from, size_t to, Period& p) const;
   size_t clause_by(Day day, size_t i, TimeConstraint& out) const;
   void share_united_year(SpanPlace at, TimeConstraint& c);
   enum class FrameOf : uint8_t { held, excepted };  // days without a month are of the frame that they are taken from
@@ -182,7 +186,13 @@ class TimeParser {
   // time_vague.cc
   size_t vague(size_t i, TimeConstraint& out);
   size_t days_apart(size_t i, TimeConstraint& out) const;
+  size_t same_month_back(size_t i, TimeConstraint& out) const;
+  size_t each_ago(size_t i, TimeConstraint& out) const;
   size_t same_day_back(size_t i, TimeConstraint& out);
+
+  // time_excepted.cc
+  std::vector<TimeRange> counted_in_frame(size_t before, const TimeConstraint& frame) const;
+  size_t excepted_places(size_t i, TimeConstraint& out) const;
 
   // time_joins.cc
   size_t phrase(size_t i, std::string_view spellings) const;
@@ -196,6 +206,7 @@ class TimeParser {
   bool corrected(size_t from, size_t to) const;
   void take_back(const TimeConstraint& better);
   void frame_neither();
+  void one_of_each();
 
   // time_leftover.cc
   void look_over();
@@ -245,6 +256,7 @@ class TimeParser {
   bool ahead_of_now_ = false, conjoined_ = false, excepting_ = false;
   bool differing_ = false, comparing_ = false;  // "how does X differ from Y", "compare X to Y"
   TimeQuery out_;
+  int other_year_ = 0;         // which a phrase is read with, in place of its own
   mutable int64_t tries_ = 0;  // of number, ordinal and period, from which all longer phrases are made
 };
 

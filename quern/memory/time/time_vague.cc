@@ -165,7 +165,7 @@ size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
   const size_t unit_at = k > first ? first : 0;
   if (is(k, Word::ago)) ++k;
   if (!(is(k, Word::to) || is(k, Word::until) || is(k, Word::through) || dash(k) ||
-        ((is(k, Word::and_) || is(k, Word::or_)) && (between || is(k, Word::or_)))))
+        ((is(k, Word::and_) || is(k, Word::or_)) && (between || (is(k, Word::or_) && unit_at)))))
     return 0;
   const size_t second = count(dash(k) && !is(k, Word::to) ? k : k + 1, b);
   if (!second || !unit_here(second) || !(is(second + 1, Word::ago) || is(second + 1, Word::back))) return 0;
@@ -173,6 +173,54 @@ size_t TimeParser::days_apart(size_t i, TimeConstraint& out) const {
   const Day x = back(v, a), y = back(u, b);
   out = from_period(Period::days(std::min(x, y), std::max(x, y), Grain::week, "date-span"));
   return second + 2;
+}
+
+// "in May and the same month last year", "this month and in the same month of last year"
+size_t TimeParser::same_month_back(size_t i, TimeConstraint& out) const {
+  size_t j = is(i, Word::in) || is(i, Word::over) ? i + 1 : i;
+  j = skip(j, Word::the);
+  if (!said(j, "same") || !(is_unit(j + 1, Unit::month) || is_unit(j + 1, Unit::quarter))) return 0;
+  int y = 0;
+  const size_t end = year(j + 2, y);
+  if (!end) return 0;
+  Day of = today_;
+  if (!out_.constraints.empty()) {
+    const TimeConstraint& last = out_.constraints.back();
+    if (last.axis == Axis::date && last.ranges.size() == 1 && last.ranges[0].lo > kNoBegin && !last.anchor)
+      of = day_part(last.ranges[0].lo);
+  }
+  const Civil c = civil(of);
+  const bool month = is_unit(j + 1, Unit::month);
+  const Day lo = day_of(y, month ? c.month : (c.month - 1) / 3 * 3 + 1, 1);
+  out =
+      from_period(Period::days(lo, add_months(lo, month ? 1 : 3) - 1, month ? Grain::month : Grain::season, "month"));
+  out.absolute = true;
+  return end;
+}
+
+// "two and three weeks ago", "one, three and five days ago": each of them
+size_t TimeParser::each_ago(size_t i, TimeConstraint& out) const {
+  std::vector<int64_t> all;
+  size_t j = skip(i, Word::around);  // "talk about two and three weeks ago"
+  int64_t v = 0;
+  for (size_t k = number(j, v); k && all.size() < kLongestList; k = number(j, v)) {
+    all.push_back(v), j = k;
+    const bool comma = j < n_ && t_[j].before == ',';
+    if (is(j, Word::and_) || is(j, Word::or_))
+      ++j;
+    else if (!comma)
+      break;
+  }
+  if (all.size() < 2 || !is(j, Lex::unit) || !(is(j + 1, Word::ago) || is(j + 1, Word::back))) return 0;
+  const bool fortnights = t_[j].value == -2;
+  const Unit u = fortnights ? Unit::week : static_cast<Unit>(t_[j].value);
+  if (u < Unit::day) return 0;
+  for (const int64_t n : all) {
+    const Period p = unit_around(u, fortnights ? 2 * n : n);
+    out.ranges.push_back({p.lo, p.hi}), out.grain = p.grain;
+  }
+  out.axis = Axis::date, out.name = "ago";
+  return j + 2;
 }
 
 // "What did Ada start with on Monday?", "How did Ada finish yesterday?": her first turn, her last.

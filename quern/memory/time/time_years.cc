@@ -46,16 +46,44 @@ size_t TimeParser::period_by(Day day, size_t i, Period& out) const {
   return end;
 }
 
+// "New Year 2021" behind days of December: their year, which it ends. "New Year's Day 2021" is that day.
+bool TimeParser::new_year_of(size_t from, size_t to, Period& p) const {
+  if (p.name != std::string_view("holiday") || civil(p.first()).month != 1 || civil(p.first()).day != 1) return false;
+  for (size_t k = from; k < to; ++k)
+    if (is(k, Word::day) || is_unit(k, Unit::day)) return false;
+  const Day day = add_months(p.first(), 12);
+  p.lo = day * kDaySeconds, p.hi = (day + int64_t{1}) * kDaySeconds - 1;
+  return true;
+}
+
 // Of a span whose ends stand from `first` to `left` and from `sep` to `end`.
 void TimeParser::share_span_year(SpanPlace at, Period& from, Period& to) const {
   const bool early = lacks_year(at.first, at.left), late = lacks_year(at.sep, at.end);
   Period moved;
-  if (early && (names_year(at.sep, at.end) || to.hi < from.lo)) {
+  if (early && to.year_said && civil(from.first()).month == 12 && new_year_of(at.sep, at.end, to)) {
+    if (period_by(to.first() - 1, at.first, moved) == at.left && !moved.impossible) from = moved;
+  } else if (early && (names_year(at.sep, at.end) || to.hi < from.lo)) {
     if (period_by(to.last(), at.first, moved) == at.left && !moved.impossible && moved.lo <= to.hi) from = moved;
   } else if (late && names_year(at.first, at.left)) {
     if (period_by(from.first() + 364, at.sep, moved) == at.end && !moved.impossible && moved.hi >= from.lo)
       to = moved;
   }
+}
+
+// "at Christmas 2021 and 2022", "on the first Monday of May in 2021, 2022 and 2023": the phrase again, with the year at k
+size_t TimeParser::in_year_too(size_t begin, size_t first_end, size_t k, TimeConstraint& out) const {
+  int y = 0;
+  if (out.grain == Grain::year || out.ranges.empty() || !names_year(begin, first_end)) return 0;
+  if (!(is(k, Lex::year) || (is(k, Lex::number) && t_[k].digits)) || year(k, y) != k + 1) return 0;
+  if (!(sentence_end(k + 1) || is(k + 1, Word::and_) || is(k + 1, Word::or_))) return 0;
+  TimeParser then = *this;
+  then.other_year_ = y;
+  Period p;
+  const size_t end = then.period(begin, p, 1);
+  tries_ = then.tries_;
+  if (end != first_end || p.impossible || civil(p.first()).year != y) return 0;
+  out.ranges.push_back({p.lo, p.hi}), out.rule = TimeRule::plain;
+  return k + 1;
 }
 
 // The ranges of a list again, as of that year.
@@ -80,6 +108,7 @@ void TimeParser::share_united_year(SpanPlace at, TimeConstraint& c) {
   if (out_.constraints.empty() || c.ranges.empty() || c.axis != Axis::date) return;
   TimeConstraint& last = out_.constraints.back();
   if (last.begin != t_[at.first].begin || last.axis != Axis::date || last.ranges.empty()) return;
+  if (c.name == std::string_view(kDayOfNamedWeek)) return share_united_week(at, c);
   const bool back = names_year(at.sep, at.end) && lacks_year(at.first, at.left);
   const bool on = names_year(at.first, at.left) && lacks_year(at.sep, at.end);
   if (!back && !on) return;
@@ -89,6 +118,18 @@ void TimeParser::share_united_year(SpanPlace at, TimeConstraint& c) {
   const size_t end = clause_by(day_of(civil(day_part(named)).year, 12, 31), back ? at.first : at.sep, again);
   if (end != (back ? at.left : at.end) || again.axis != Axis::date) return;
   (back ? last : c).ranges = again.ranges;
+}
+
+// "from Monday to Wednesday and on Saturday last week": c is the second, and its week that of the first.
+void TimeParser::share_united_week(SpanPlace at, const TimeConstraint& c) {
+  if (!day_alone(at.first, at.left)) return;
+  TimeConstraint& last = out_.constraints.back();
+  for (TimeRange& r : last.ranges) {
+    if (r.lo == kNoBegin || r.hi == kNoEnd) return;
+    const int64_t moved = int64_t{week_begin(day_part(c.ranges[0].lo)) - week_begin(day_part(r.lo))} * kDaySeconds;
+    r.lo += moved, r.hi += moved;
+  }
+  last.rule = TimeRule::plain;
 }
 
 // "Monday morning", "the 3rd": of no month, and not counted from now.
@@ -108,19 +149,23 @@ bool TimeParser::day_alone(size_t from, size_t to) const {
 void TimeParser::read_in_frame(size_t i, size_t end, FrameOf of, TimeConstraint& c) {
   if (c.axis != Axis::date || !(lacks_year(i, end) || (of == FrameOf::excepted && day_alone(i, end)))) return;
   for (const TimeConstraint& frame : out_.constraints) {
-    if (frame.axis != Axis::date || frame.join == TimeJoin::except || frame.ranges.size() != 1 || frame.anchor ||
-        frame.ranges[0].lo == kNoBegin || frame.ranges[0].hi == kNoEnd)
-      continue;
-    TimeConstraint again;
-    const Day last = std::min(day_part(frame.ranges[0].hi), today_);
-    if (clause_by(last, i, again) != end || again.axis != Axis::date || again.ranges.empty()) continue;
-    const bool inside = std::all_of(again.ranges.begin(), again.ranges.end(), [&](const TimeRange& r) {
-      return r.lo >= frame.ranges[0].lo && r.hi <= frame.ranges[0].hi;
-    });
-    if (!inside) continue;
+    if (frame.axis != Axis::date || frame.join == TimeJoin::except || frame.ranges.empty() || frame.anchor) continue;
+    std::vector<TimeRange> found;
+    TimeConstraint read;
+    for (const TimeRange& whole : frame.ranges) {  // "in 2021 and 2023 without December": of both
+      if (whole.lo == kNoBegin || whole.hi == kNoEnd || (frame.ranges.size() > 1 && of == FrameOf::held)) continue;
+      TimeConstraint again;
+      if (clause_by(std::min(day_part(whole.hi), today_), i, again) != end || again.axis != Axis::date) continue;
+      if (!std::all_of(again.ranges.begin(), again.ranges.end(),
+                       [&](const TimeRange& r) { return r.lo >= whole.lo && r.hi <= whole.hi; }))
+        continue;
+      found.insert(found.end(), again.ranges.begin(), again.ranges.end());
+      read = std::move(again);
+    }
+    if (found.empty()) continue;
     const uint32_t from = c.begin, to = c.end;
     const bool mention = c.mention;
-    c = std::move(again), c.begin = from, c.end = to, c.mention = mention;
+    c = std::move(read), c.ranges = std::move(found), c.begin = from, c.end = to, c.mention = mention;
     return;
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "quern/base/error.h"
 #include "quern/memory/time/lexicon.h"
 #include "quern/recall/words/tokens.h"
 
@@ -83,31 +84,34 @@ constexpr std::string_view kAlsoDone[] = {
     "invited",   "complain", "complained", "worry",       "worrying", "excited",   "brainstorm", "brainstorming",
     "special",   "involve",  "involved"};
 
-const std::unordered_set<std::string>& of_talking() {
-  static const auto* const set = [] {
-    auto* s = new std::unordered_set<std::string>();
-    for (size_t at = 0; at < kOfTalking.size();) {
-      const size_t end = std::min(kOfTalking.find(' ', at), kOfTalking.size());
-      std::string stem(kOfTalking.substr(at, end - at));
-      s->insert(stem);
-      recall::porter_stem(stem);
-      s->insert(stem);
-      at = end + 1;
-    }
-    return s;
-  }();
-  return *set;
+// And those that are things where "about" stands before them: "about the plan", "about making memories".
+constexpr std::string_view kAlsoThings[] = {
+    "agenda",  "agreement", "break",    "business", "calendar", "call",    "calls",    "checks",   "deal",
+    "debate",  "dispute",   "habit",    "habits",   "head",     "history", "idea",     "ideas",    "importance",
+    "issue",   "issues",    "joke",     "jokes",    "love",     "meeting", "meetings", "memories", "memory",
+    "mind",    "nature",    "news",     "night",    "nights",   "novel",   "novels",   "offer",    "offers",
+    "opening", "people",    "piece",    "place",    "plan",     "plans",   "plate",    "plates",   "post",
+    "posts",   "present",   "presents", "promise",  "quarrel",  "reading", "record",   "records",  "rest",
+    "review",  "run",       "running",  "school",   "search",   "stage",   "stress",   "supply",   "table",
+    "tables",  "track",     "view",     "views",    "walk",     "walking", "walks",    "work",     "worries",
+    "writing"};
+
+std::unordered_set<std::string> with_stems(std::string_view words) {
+  std::unordered_set<std::string> out;
+  for (size_t at = 0; at < words.size();) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    std::string stem(words.substr(at, end - at));
+    out.insert(stem);
+    recall::porter_stem(stem);
+    out.insert(stem);
+    at = end + 1;
+  }
+  return out;
 }
 
-// What follows is what the question asks about.
-constexpr std::string_view kOfSubject[] = {"about",     "regarding", "concerning", "mention",
-                                           "mentioned", "mentions",  "mentioning"};
-
-bool slip_of_talking(std::string_view word) {  // "disucss"
-  constexpr std::string_view kVerbs[] = {"discuss", "discussed", "talked",    "conversation", "conversations",
-                                         "session", "sessions",  "summarize", "summarise",    "mentioned"};
-  return word.size() >= 6 && std::any_of(std::begin(kVerbs), std::end(kVerbs),
-                                         [&](std::string_view v) { return one_edit_apart(word, v); });
+const std::unordered_set<std::string>& of_talking() {
+  static const std::unordered_set<std::string> set = with_stems(kOfTalking);
+  return set;
 }
 
 std::string lowered(std::string_view s) {
@@ -115,6 +119,61 @@ std::string lowered(std::string_view s) {
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
   return out;
+}
+
+std::string stem_of(std::string_view word) {
+  std::string stem(word);
+  recall::porter_stem(stem);
+  return stem;
+}
+
+bool talks(std::string_view word) {
+  return of_talking().contains(std::string(word)) || of_talking().contains(stem_of(word));
+}
+
+// "de-stress", and not "catch-up": a part beside it says what about.
+bool in_compound(std::string_view question, size_t begin, size_t end) {
+  const auto letter = [&](size_t i) {
+    return i < question.size() && recall::kAsciiWord[static_cast<uint8_t>(question[i])];
+  };
+  const auto says = [&](size_t from, size_t to) {
+    const std::string other = lowered(question.substr(from, to - from));
+    return !other.empty() && !recall::is_stopword(other) && !talks(other);
+  };
+  if (end < question.size() && question[end] == '-' && letter(end + 1)) {
+    size_t to = end + 1;
+    while (letter(to)) ++to;
+    if (says(end + 1, to)) return true;
+  }
+  if (begin < 2 || question[begin - 1] != '-' || !letter(begin - 2)) return false;
+  size_t from = begin - 1;
+  while (from > 0 && letter(from - 1)) --from;
+  return says(from, begin - 1);
+}
+
+// What follows is what the question asks about.
+constexpr std::string_view kOfSubject[] = {"about",     "regarding", "concerning", "mention",
+                                           "mentioned", "mentions",  "mentioning"};
+
+// Moves with the words of a sentence: behind "about", up to the next word of place, time or another clause.
+bool still_object(bool object, std::string_view word) {
+  constexpr std::string_view kBegin[] = {"about", "regarding", "concerning"};
+  constexpr std::string_view kEnd[] = {"in",    "on",     "at",    "during", "when",  "as",     "from",
+                                       "since", "before", "after", "until",  "that",  "which",  "who",
+                                       "what",  "last",   "this",  "these",  "those", "earlier"};
+  if (std::find(std::begin(kBegin), std::end(kBegin), word) != std::end(kBegin)) return true;
+  return object && std::find(std::begin(kEnd), std::end(kEnd), word) == std::end(kEnd);
+}
+
+bool also_thing(std::string_view word) {
+  return std::find(std::begin(kAlsoThings), std::end(kAlsoThings), word) != std::end(kAlsoThings);
+}
+
+bool slip_of_talking(std::string_view word) {  // "disucss"
+  constexpr std::string_view kVerbs[] = {"discuss", "discussed", "talked",    "conversation", "conversations",
+                                         "session", "sessions",  "summarize", "summarise",    "mentioned"};
+  return word.size() >= 6 && std::any_of(std::begin(kVerbs), std::end(kVerbs),
+                                         [&](std::string_view v) { return one_edit_apart(word, v); });
 }
 
 // The sentences that ask: those with a question mark, else all of them.
@@ -146,29 +205,24 @@ bool has_any(std::string_view lower, std::initializer_list<std::string_view> phr
 
 }  // namespace
 
-std::string Topic::text() const {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "" : " ") + w;
-  return out;
-}
+std::string Topic::text() const { return fmt::format("{}", fmt::join(words, " ")); }
 
 Topic topic_of(std::string_view question, const TimeQuery& time, const std::vector<std::string>& names) {
   Topic out;
   for (const auto& [begin, end] : asking_sentences(question)) {
     const size_t from = begin;
-    bool subject = false;
+    bool subject = false, object = false;
     recall::for_each_word(question.substr(begin, end - begin), [&](size_t b, size_t e) {
       const size_t at = from + b, stop = from + e;
       for (const TimeConstraint& c : time.constraints)
         if (at < c.end && stop > c.begin) return;
       std::string word = lowered(question.substr(at, stop - at));
       subject |= std::find(std::begin(kOfSubject), std::end(kOfSubject), word) != std::end(kOfSubject);
+      object = still_object(object, word);
       if (word.size() < 2 || recall::is_stopword(word)) return;
       if (at > 0 && question[at - 1] == '\'' && word.size() <= 2) return;  // 's, 're, 've
       if (std::find(names.begin(), names.end(), word) != names.end()) return;
-      std::string stem = word;
-      recall::porter_stem(stem);
-      if (of_talking().contains(word) || of_talking().contains(stem)) {
+      if (talks(word) && !in_compound(question, at, stop) && !(object && also_thing(word))) {
         const std::string_view behind = question.substr(stop, 4);
         const bool to_us = behind.starts_with(" me ") || behind.starts_with(" us ");  // "walk me through"
         if (!to_us && std::find(std::begin(kAlsoDone), std::end(kAlsoDone), word) != std::end(kAlsoDone))

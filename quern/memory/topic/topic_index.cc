@@ -184,6 +184,36 @@ uint64_t TopicIndex::turns_with(std::string_view word) const {
   return turns;
 }
 
+std::vector<uint32_t> TopicIndex::rows_with(std::string_view word, const TurnTable& table, RowRun among) const {
+  static const recall::Bm25Index usual;
+  std::vector<uint32_t> out;
+  const std::vector<std::string> forms = recall::words_of(word, usual.token_options());
+  for (const auto& [segment, s] : segments_) {
+    const recall::Bm25Part part = s.part();
+    if (part.ids.empty()) continue;
+    // Its documents have numbers one after the other; where no turn came late, they are neighboring rows.
+    const size_t n = part.ids.size(), first = table.rows_before(table.response[table.row_of_id(part.ids.front())]);
+    QUERN_CHECK(table.id[table.by_number(first + n - 1)] == part.ids.back());
+    if (table.arrived.empty() && (first >= among.hi || first + n <= among.lo)) continue;
+    for (const std::string& form : forms) {
+      const recall::TermEntry* e = part.postings.find(recall::word_key(form));
+      for (uint32_t at = e ? e->head : recall::kNoBlock; at != recall::kNoBlock;) {
+        const recall::PostingBlock block = part.postings.block(at);
+        for (uint32_t i = 0; i < block.count(); ++i) {
+          const uint32_t d = block.documents()[i];
+          const size_t row = table.by_number(first + d);
+          if (row >= among.lo && row < among.hi && !part.postings.is_dead(d))
+            out.push_back(static_cast<uint32_t>(row));
+        }
+        at = block.next();
+      }
+    }
+  }
+  if (!std::is_sorted(out.begin(), out.end())) std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 bool TopicIndex::has_unwritten() const {
   return std::any_of(segments_.begin(), segments_.end(), [&](const auto& s) {
     return s.second.growing && !s.second.kept && s.first != segments_.rbegin()->first;

@@ -37,6 +37,9 @@ class TopicIndex {
   std::vector<recall::ScoredDocument> top(std::string_view query, size_t k,
                                           std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
   uint64_t turns_with(std::string_view word) const;  // or with its stem; function words are in none
+  // The same turns as rows of the table that it follows, ascending, from one row to another. Reads the word's postings in
+  // these segments.
+  std::vector<uint32_t> rows_with(std::string_view word, const TurnTable& table, RowRun among) const;
   bool has_unwritten() const;                        // a full segment that was not tried to be written
   size_t bytes() const;
   size_t mapped_segments() const;

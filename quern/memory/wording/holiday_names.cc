@@ -7,7 +7,8 @@ namespace quern::memory {
 std::string_view german_holidays() {
   return R"(
 silvester | silvesterabend | silvesternacht | altjahrsabend | jahreswechsel | altjahrestag = New Year's Eve
-neujahr | neujahrstag | neujahrsmorgen = New Year's Day
+neujahr = New Year
+neujahrstag | neujahrsmorgen = New Year's Day
 dreikonigstag | heilige drei konige | heiligen drei konige | dreikonig | dreikonigsfest | heilig drei konig | epiphanias | dreikonige | dreikonigen = Epiphany
 lichtmess | maria lichtmess | mariae lichtmess = Candlemas
 valentinstag | valentin = Valentine's Day
@@ -76,7 +77,8 @@ chinesischen neujahr | chinesisches neujahr | chinesischen neujahrsfest | chines
 std::string_view french_holidays() {
   return R"(
 la saint sylvestre | saint sylvestre | st sylvestre | le reveillon du nouvel an | reveillon du nouvel an | reveillon du jour de l' an | reveillon du 31 | nuit du reveillon | soir du reveillon | le reveillon de la saint sylvestre | reveillon de la saint sylvestre | la veille du jour de l' an | veille du nouvel an | veille du jour de l' an | soiree du nouvel an | nuit du nouvel an = New Year's Eve
-le jour de l' an | jour de l' an | nouvel an | premier de l' an | le premier de l' an | jour du nouvel an | le nouvel an = New Year's Day
+nouvel an | le nouvel an = New Year
+le jour de l' an | jour de l' an | premier de l' an | le premier de l' an | jour du nouvel an = New Year's Day
 epiphanie | fete des rois | jour des rois | l' epiphanie | galette des rois = Epiphany
 chandeleur | la chandeleur | jour des crepes = Candlemas
 saint valentin | la saint valentin | st valentin | la st valentin | fete des amoureux = Valentine's Day
@@ -138,7 +140,8 @@ nouvel an chinois | le nouvel an chinois | nouvel an lunaire = Chinese New Year
 std::string_view spanish_holidays() {
   return R"(
 nochevieja | noche vieja | fin de ano | ultimo dia del ano | vispera de ano nuevo | dia de nochevieja | noche de fin de ano | dia de fin de ano | san silvestre | noche de ano nuevo | vispera de fin de ano = New Year's Eve
-ano nuevo | dia de ano nuevo | primer dia del ano | primero de ano | primero del ano | el dia de ano nuevo = New Year's Day
+dia de ano nuevo | primer dia del ano | primero de ano | primero del ano | el dia de ano nuevo = New Year's Day
+ano nuevo = New Year
 dia de reyes | reyes | los reyes magos | epifania | reyes magos | dia de los reyes | dia de los reyes magos | dia de reyes magos | los reyes = Epiphany
 noche de reyes | la noche de reyes | vispera de reyes | cabalgata de reyes = Twelfth Night
 candelaria | dia de la candelaria = Candlemas
