@@ -59,7 +59,7 @@ int plan(const CorpusFlags& flags, const ScoreFlags& f, const Inputs& in) {
 }  // namespace
 
 int report_scores(const ScoreReport& r, const Inputs& in, const std::string& out) {
-  const int status = warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in, NamedFiles::all);
   if (r.truncated > 0)
     fmt::print(stderr, "note: {} of {} documents were cut to {} tokens\n", r.truncated, r.documents, r.max_tokens);
   if (out != "-") fmt::print("{}: {} documents scored\n", out, r.documents);
