@@ -97,6 +97,28 @@ TEST_F(CliCorpusColumns, AnnotateDropsNothing) {
   EXPECT_FALSE(fs::exists(dir_ + "/o2/part-00000.jsonl.zst"));
 }
 
+// A side file as Python and editors write it, and one that names an id twice.
+TEST_F(CliCorpusColumns, SideFilesAreFixedAndToldOf) {
+  write_file(dir_ + "/side.jsonl",
+             "\xEF\xBB\xBF{\"id\":\"x/1\",\"score\":NaN,\"half\":\"a\\ud800\"}\n{\"id\":7,\"n\":1}\n");
+  Ran r = run("annotate a.jsonl --labels side.jsonl --out -");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("\"score\":null,\"half\":\"a\\ufffd\"}"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\"n\":1}"), std::string::npos) << r.out;
+  EXPECT_NE(r.err.find("fixed 1 rows of side files that Python wrote, the first is side.jsonl:1:"), std::string::npos)
+      << r.err;
+  write_file(dir_ + "/twice.jsonl",
+             "{\"id\":\"x/1\",\"n\":1}\n{\"id\":\"x/1\",\"n\":2,\"m\":3}\n{\"id\":7,\"n\":5}\n{\"id\":7,\"n\":5}\n");
+  r = run("annotate a.jsonl --labels twice.jsonl --out -");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("\"n\":1,\"m\":3}"), std::string::npos) << r.out;
+  EXPECT_NE(r.err.find("1 rows of side files give an id that was there another value for a field; the first value "
+                       "counts: twice.jsonl:2: id \"x/1\", field 'n'"),
+            std::string::npos)
+      << r.err;
+  EXPECT_EQ(r.err.find("rows have a member of the name of an added column"), std::string::npos) << r.err;
+}
+
 TEST_F(CliCorpusColumns, LanguagesFilter) {
   Ran r = run("filter a.jsonl --language de,fr --rejects --reasons --out out");
   EXPECT_EQ(r.code, 0) << r.err;

@@ -136,5 +136,85 @@ TEST_F(CliCorpusDirty, RulesWithoutTheirListsAreTold) {
   }
 }
 
+// A field with a typing error is said, and one that is there and null is not taken for one.
+TEST_F(CliCorpusDirty, AFieldThatNoRowHasIsTold) {
+  write_file(dir_ + "/a.jsonl", "{\"text\":\"one\",\"url\":\"http://bad.org/\"}\n{\"text\":\"two\",\"url\":null}\n");
+  fs::create_directories(dir_ + "/lists/url");
+  write_file(dir_ + "/lists/url/domains.txt", "bad.org\n");
+  constexpr const char* kSaid = "has the field that --url-field (url_field in a recipe) names";
+  for (const char* words : {"filter a.jsonl --filter url --lists lists --url-field ulr --out f",
+                            "filter a.jsonl --filter url --lists lists --url-field ulr --out -",
+                            "annotate a.jsonl --filter url --lists lists --url-field ulr --out n",
+                            "dedup a.jsonl --filter url --lists lists --url-field ulr --out d"}) {
+    const Ran r = run(words);
+    EXPECT_EQ(r.code, 0) << words << r.err;
+    EXPECT_NE(r.err.find(std::string("no row ") + kSaid), std::string::npos) << words << r.err;
+  }
+  Ran r = run("filter a.jsonl --filter url --lists lists --url-field url --out g");  // one row has it
+  EXPECT_EQ(r.err.find(kSaid), std::string::npos) << r.err;
+  write_file(dir_ + "/b.jsonl", "{\"text\":\"three\"}\n");
+  write_file(dir_ + "/r.toml",
+             "lists=\"lists\"\n[[source]]\nname=\"good\"\npaths=[\"a.jsonl\"]\nfilter=\"url\"\nurl_field=\"url\"\n"
+             "[[source]]\nname=\"web\"\npaths=[\"b.jsonl\"]\nfilter=\"url\"\nurl_field=\"url\"\n");
+  r = run("build r.toml --out b");
+  EXPECT_NE(r.err.find(std::string("no row of the source web ") + kSaid), std::string::npos) << r.err;
+  ASSERT_EQ(run("filter a.jsonl --filter url --lists lists --url-field ulr --out t --tasks 1").code, 0);
+  r = run("run t.plan.json");
+  EXPECT_NE(r.err.find(std::string("no row ") + kSaid), std::string::npos) << r.err;
+
+  write_file(dir_ + "/n.jsonl", "{\"text\":\"one\"}\n{\"text\":null}\n");
+  r = run("stats n.jsonl");
+  EXPECT_NE(r.err.find("n.jsonl:2: member 'text' is null"), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find("hint: --text-field"), std::string::npos) << r.err;
+  write_file(dir_ + "/n.jsonl", "{\"text\":\"one\"}\n{\"body\":\"two\"}\n");
+  EXPECT_NE(run("stats n.jsonl").err.find("hint: --text-field"), std::string::npos);
+}
+
+TEST_F(CliCorpusDirty, JsonThatIsNotOneObjectPerLine) {
+  write_file(dir_ + "/a.json", "[{\"text\":\"a\"},{\"text\":\"b\"}]\n");
+  write_file(dir_ + "/b.json", "[\n  {\n    \"text\": \"a\"\n  }\n]\n");
+  for (const char* words : {"stats a.json", "stats b.json", "stats - < a.json", "stats - --form jsonl < a.json"}) {
+    const Ran r = run(words);
+    EXPECT_EQ(r.code, 1) << words;
+    EXPECT_NE(r.err.find("a JSON array: write one object per line, for example with jq -c '.[]'"), std::string::npos)
+        << words << r.err;
+  }
+  write_file(dir_ + "/c.json", "{\n  \"text\": \"a\"\n}\n");
+  write_file(dir_ + "/d.json", "{\"text\": \"a\",\n\"n\": 1}\n");
+  for (const char* words : {"stats c.json", "stats d.json", "stats - < c.json"}) {
+    const Ran r = run(words);
+    EXPECT_EQ(r.code, 1) << words;
+    EXPECT_NE(r.err.find("an object over several lines: write one per line, for example with jq -c ."),
+              std::string::npos)
+        << words << r.err;
+  }
+  write_file(dir_ + "/e.jsonl", "{\"text\":\"a\"\n");  // cut short, which no jq repairs
+  EXPECT_EQ(run("stats e.jsonl").err.find("jq"), std::string::npos);
+}
+
+// The questions of a text file are its lines, or its paragraphs where blank lines stand between.
+TEST_F(CliCorpusDirty, ItemsOfABenchmarkThatIsText) {
+  const std::string one = "which of the two mills at the river stands still in winter",
+                    two = "how many sacks of flour did the miller sell before noon today";
+  write_file(dir_ + "/a.jsonl", "{\"text\":\"he asked " + one + " and left\"}\n{\"text\":\"they asked " + two +
+                                    "\"}\n{\"text\":\"nothing of it\"}\n");
+  write_file(dir_ + "/q.txt", one + "\r\n" + two + "\n\n");
+  Ran r = run("decontaminate a.jsonl --against q.txt --out -");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "{\"text\":\"nothing of it\"}\n") << r.err;
+  EXPECT_NE(r.err.find("benchmarks: 2 items in 1 files, 2 n-grams of up to 13 words"), std::string::npos) << r.err;
+  // The paragraph has 24 words, and the documents have no 13 of them in a row.
+  write_file(dir_ + "/p.txt", one + "\n" + two + "\n  \nshort\n");
+  r = run("decontaminate a.jsonl --against p.txt --out o");
+  EXPECT_NE(r.err.find("benchmarks: 2 items in 1 files, 12 n-grams"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("skipped 1 of 2 items that are shorter than 8 words"), std::string::npos) << r.err;
+  EXPECT_EQ(Json::read(dir_ + "/o/manifest.json").at("documents_out").as_int(), 3);
+  // Several fields, which a text file does not have: its items count once.
+  write_file(dir_ + "/j.jsonl",
+             "{\"q\":\"" + one + "\",\"a\":\"it is the one that has no wheel to turn in winter\"}\n");
+  r = run("decontaminate a.jsonl --against q.txt --against j.jsonl --against-field q --against-field a --out p");
+  EXPECT_NE(r.err.find("benchmarks: 4 items in 2 files"), std::string::npos) << r.err;
+}
+
 }  // namespace
 }  // namespace quern

@@ -52,8 +52,8 @@ TEST(CliCorpusRefusals, RecipesAreCheckedFirst) {
   EXPECT_NE(r.err.find("source web: a.jsonl"), std::string::npos) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("preset").as_string(), "zyda");
   r = build("paths=[\"a.jsonl\", \"b.jsonl\"]\n", "--check");
-  EXPECT_EQ(r.code, 0);
-  EXPECT_NE(r.err.find("source web: b.jsonl: no such file or folder"), std::string::npos) << r.err;
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("error: source web: b.jsonl: no such file or folder"), std::string::npos) << r.err;
 }
 
 TEST(CliCorpusRefusals, SkippedRecordsAreCountedByReason) {
@@ -131,10 +131,46 @@ TEST(CliCorpusRefusals, OneBadFileDoesNotHideTheOthers) {
   EXPECT_NE(r.err.find("and 54 more"), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("13 files have invalid records:\n  a.jsonl: 50 of 51\n  b.jsonl: 1 of 2\n"), std::string::npos)
       << r.err;
+  // No manifest counts them, so that all are named; of a folder with a manifest, a few.
+  EXPECT_NE(r.err.find("  m.jsonl: 1 of 2\n"), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find("manifest"), std::string::npos) << r.err;
+  r = shell(fmt::format("cd {} && quern corpus extract *.jsonl --out -", dir));
+  EXPECT_NE(r.err.find("  m.jsonl: 1 of 2\n"), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find("manifest"), std::string::npos) << r.err;
+  r = shell(fmt::format("cd {} && quern corpus extract *.jsonl --out o", dir));
+  EXPECT_NE(r.err.find("and 5 more; the manifest counts them all"), std::string::npos) << r.err;
   fs::remove(dir + "/c.jsonl"), fs::remove(dir + "/d.jsonl");
   r = shell(fmt::format("cd {} && quern corpus stats a.jsonl b.jsonl", dir));
   EXPECT_NE(r.err.find("a.jsonl:8: bad JSON"), std::string::npos) << r.err;  // seven of one, one of the other
   EXPECT_NE(r.err.find("b.jsonl:2: bad JSON"), std::string::npos) << r.err;
+}
+
+TEST(CliCorpusRefusals, OneSourceHasNoDuplicatesAcrossSources) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  write_file(dir + "/a.jsonl", "{\"text\":\"one\"}\n{\"text\":\"one\"}\n");
+  write_file(dir + "/r.toml", "[[source]]\nname=\"a\"\npaths=[\"a.jsonl\"]\n[dedup]\npreset=\"zyda2\"\n");
+  const auto run = [&](const char* words) { return shell(fmt::format("cd {} && quern corpus {}", dir, words)); };
+  constexpr const char* kSaid = "scope across removes duplicates between sources, and there is one source";
+  for (const char* words : {"dedup a.jsonl --preset zyda2 --out o1", "exact a.jsonl --scope across --out o2",
+                            "build r.toml --out o3", "plan r.toml --out o4"}) {
+    const Ran r = run(words);
+    EXPECT_EQ(r.code, 0) << words << r.err;
+    EXPECT_NE(r.err.find(kSaid), std::string::npos) << words << r.err;
+  }
+  for (const char* words : {"dedup a.jsonl --preset zyda2 --scope all --out o5", "exact a.jsonl --out o6"})
+    EXPECT_EQ(run(words).err.find(kSaid), std::string::npos) << words;
+  write_file(dir + "/b.jsonl", "{\"text\":\"two\"}\n");
+  EXPECT_EQ(run("dedup a=a.jsonl b=b.jsonl --preset zyda2 --out o7").err.find(kSaid), std::string::npos);
+}
+
+TEST(CliCorpusRefusals, ANameOfASourceIsText) {
+  ScratchFolder d;
+  write_file(d / "a.jsonl", "{\"text\":\"one\"}\n");
+  const Ran r = shell(fmt::format("cd {} && quern corpus extract \"$(printf 'caf\\351')=a.jsonl\" --out -", d / ""));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.out, "");
+  EXPECT_NE(r.err.find("source 'caf\xEF\xBF\xBD': its name is not valid UTF-8"), std::string::npos) << r.err;
 }
 
 TEST(CliCorpusRefusals, TokenizersAreKnownByName) {

@@ -84,6 +84,32 @@ TEST_F(CliCorpusSources, ABuildIsMixedByWeights) {
   EXPECT_NE(r.err.find("n.txt: is not of JSON lines and has no field 'source'"), std::string::npos) << r.err;
 }
 
+// A mixture says which source a row is of, so that its shares can be counted.
+TEST_F(CliCorpusSources, AMixtureNamesItsSources) {
+  write_file(dir_ + "/a.jsonl", "{\"text\":\"one\"}\n");
+  write_file(dir_ + "/b.jsonl", "{\"text\":\"two\",\"source\":\"crawl\"}\n");
+  write_file(dir_ + "/c.txt", "three");
+  constexpr const char* kShares = "--share a=1 --share b=1 --share c=1 --megabytes 0.00003";
+  const auto sources = [&](const std::string& out) {
+    std::map<std::string, std::string> by_text;
+    for (const Json& row : rows(out + "/part-00000.jsonl.zst"))
+      by_text[row.at("text").as_string()] = row.at("source").as_string();
+    return by_text;
+  };
+  const std::map<std::string, std::string> expected = {{"one", "a"}, {"two", "crawl"}, {"three", "c"}};
+  Ran r = run(fmt::format("mix a=a.jsonl b=b.jsonl c=c.txt {} --out m", kShares));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(sources("m"), expected);
+  EXPECT_NE(r.err.find("1 rows have a field `source` with another value"), std::string::npos) << r.err;
+  ASSERT_EQ(run(fmt::format("mix a=a.jsonl b=b.jsonl c=c.txt {} --out t --tasks 2", kShares)).code, 0);
+  r = run("run t.plan.json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(read_file(dir_ + "/t/part-00000.jsonl.zst"), read_file(dir_ + "/m/part-00000.jsonl.zst"));
+  EXPECT_NE(r.err.find("1 rows have a field `source` with another value"), std::string::npos) << r.err;
+  ASSERT_EQ(run("mix a.jsonl --share input=1 --out u").code, 0);  // without names
+  EXPECT_FALSE(rows("u/part-00000.jsonl.zst").at(0).find("source"));
+}
+
 TEST_F(CliCorpusSources, ARowKeepsItsOwnMembers) {
   write_file(dir_ + "/a.jsonl", "{\"source\":\"a\",\"text\":\"one\"}\n{\"text\":\"the \\\"source\\\" two\"}\n");
   write_file(dir_ + "/b.jsonl", "{\"text\":\"three\",\"source\":{\"crawl\":7}}\n");

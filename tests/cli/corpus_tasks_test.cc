@@ -322,6 +322,58 @@ TEST_F(CliCorpusTasks, ARunnerWithAnotherThreadCopiesNothing) {
   EXPECT_EQ(bytes("out"), bytes("whole"));
 }
 
+// Rows of text files name their file as the words of the recipe do, in a plan too, whatever bytes are in the name.
+TEST_F(CliCorpusTasks, FilesHaveTheNamesOfTheBuild) {
+  fs::create_directories(dir_ + "/n");
+  write_file(dir_ + "/n/a.txt", "a short text");
+  write_file(dir_ + "/n/b.html", "<title>T</title><p>A page with a sentence in it.</p>");
+  write_file(dir_ + "/n/caf\xE9 %.txt", "another text");
+  write_file(dir_ + "/n.toml", "[[source]]\nname = \"n\"\npaths = [\"n\"]\n");
+  ASSERT_EQ(run("build n.toml --out whole").code, 0);
+  Ran r = run("plan n.toml --out out --tasks 2");
+  ASSERT_EQ(r.code, 0) << r.err;
+  r = run("run out.plan.json");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(bytes("out"), bytes("whole"));
+  EXPECT_EQ(read_file(dir_ + "/out/recipe.json"), read_file(dir_ + "/whole/recipe.json"));
+  ASSERT_EQ(run("extract n --out e").code, 0);
+  ASSERT_EQ(run("extract n --out t --tasks 2").code, 0);
+  r = run("run t.plan.json");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(bytes("t"), bytes("e"));
+}
+
+// A finished run is in the way of a plan, and --overwrite takes its place.
+TEST_F(CliCorpusTasks, APlanOverwrites) {
+  write_file(dir_ + "/s.jsonl", "{\"text\":\"one\"}\n");
+  write_file(dir_ + "/s.toml", "[[source]]\nname = \"s\"\npaths = [\"s.jsonl\"]\n");
+  ASSERT_EQ(run("build s.toml --out out").code, 0);
+  write_file(dir_ + "/s.jsonl", "{\"text\":\"two\"}\n");
+  Ran r = run("plan s.toml --out out");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("already contains a manifest.json"), std::string::npos) << r.err;
+  r = run("plan s.toml --out out --overwrite");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_FALSE(fs::exists(dir_ + "/out/manifest.json"));
+  r = run("run out.plan.json");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_FALSE(fs::exists(dir_ + "/out/unfinished"));
+  ASSERT_EQ(run("build s.toml --out whole").code, 0);
+  EXPECT_EQ(bytes("out"), bytes("whole"));
+}
+
+// While one runner is at work, a second one is told so and leaves its results alone.
+TEST_F(CliCorpusTasks, OneRunnerAtATime) {
+  ASSERT_EQ(run("plan r.toml --out out --tasks 3").code, 0);
+  ASSERT_EQ(run("build r.toml --out whole").code, 0);
+  Ran r = shell(fmt::format("cd {} && flock out.plan.json quern corpus run out.plan.json", dir_));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("out.plan.json: another process runs this plan"), std::string::npos) << r.err;
+  r = run("run out.plan.json");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(bytes("out"), bytes("whole"));
+}
+
 TEST_F(CliCorpusTasks, SaysWhatIsWrong) {
   Ran r = run("plan r.toml");
   EXPECT_EQ(r.code, 2);

@@ -1,5 +1,7 @@
 // quern corpus annotate: adds columns to every row (language, features, rules that it fails, scores, labels of side
 // files) and drops none.
+#include <cstdio>
+
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/row_stages.h"
 #include "quern/corpus/bytes/byte_stream.h"
@@ -47,6 +49,7 @@ int corpus_annotate(Words args) {
   const Inputs in = flags.inputs();
   const RowStage stage{.verb = "annotate", .annotate = s};
   const RowStageRun loaded = row_stage_run(flags.recipe, stage, in);
+  for (const std::string& note : loaded.notes) fmt::print(stderr, "warning: {}\n", note);
   flags.check_url("corpus annotate", s.filter, loaded.run.make, in);
   if (flags.to_stdout())
     return stream_rows(flags, in, loaded.run, [&](const FilterReport& r) { return labeled_in_words(stage, r); });

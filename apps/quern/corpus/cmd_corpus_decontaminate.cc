@@ -11,10 +11,12 @@ namespace {
 
 using namespace corpus;
 
-// What was not read of the benchmarks, by field, and which items are too short.
-void warn_about_benchmarks(const Benchmarks& b, const DecontaminateSettings& s) {
+// How many items the benchmarks have, what was not read of them, by field, and which items are too short.
+void report_benchmarks(const Benchmarks& b, const DecontaminateSettings& s) {
   // A file may have one of the fields; one that has none is an error.
-  for (const ScanReport& r : b.read) static_cast<void>(warn_about(r.read, r.damaged, b.inputs));
+  for (const ScanReport& r : b.read) static_cast<void>(warn_about(r.read, r.damaged, b.inputs, NamedFiles::all));
+  fmt::print(stderr, "benchmarks: {} items in {} files, {} n-grams of up to {} words\n", b.index->items(),
+             b.inputs.files.size(), b.index->grams(), s.words);
   if (b.index->too_short() > 0)
     fmt::print(stderr, "warning: skipped {} of {} items that are shorter than {} words (--min-words)\n",
                b.index->too_short(), b.index->items(), s.shortest);
@@ -33,7 +35,9 @@ int corpus_decontaminate(Words args) {
   flags.declare(a);
   flags.declare_checkpoints(a);
   flags.declare_stream(a);
-  a.flag("--against PATH", s.against, "benchmark to search for: a file or folder; repeatable")
+  a.flag("--against PATH", s.against,
+         "benchmark to search for: a file or folder; of a text file, every line is an item, or "
+         "every paragraph where blank lines stand between; repeatable")
       .flag("--against-field NAME", s.fields, "field of a benchmark's JSON lines to search for; repeatable [text]")
       .settings(ngram)
       .alias("--words")
@@ -63,7 +67,7 @@ int corpus_decontaminate(Words args) {
       .verb = "decontaminate", .rejects = removed.rejects, .reasons = removed.reasons, .decontaminate = s};
   const Inputs in = flags.inputs();
   const RowStageRun loaded = row_stage_run(flags.recipe, stage, in);
-  warn_about_benchmarks(loaded.benchmarks, s);
+  report_benchmarks(loaded.benchmarks, s);
   if (flags.to_stdout()) return stream_rows(flags, in, loaded.run);
   return run_or_plan({flags, stage, in, loaded}, plan, form);
 }

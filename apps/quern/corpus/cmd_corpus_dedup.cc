@@ -1,5 +1,7 @@
 // quern corpus dedup and build: remove exact duplicates and near-duplicates, write the kept documents as JSONL.zst
 // with manifest.json and report.html; from flags, or from a recipe.
+#include <glob.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -11,6 +13,7 @@
 #include "quern/base/error.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
+#include "quern/corpus/bytes/byte_stream.h"
 #include "quern/corpus/stages/corpus_build.h"
 
 namespace quern::cli {
@@ -51,6 +54,7 @@ std::optional<DedupOutcome> dedup_on(const RanksFlag& ranks,
 }
 
 int run_dedup(const DedupTask& task, bool json, const RanksFlag& ranks) {
+  warn_about_scope(task.config, task.inputs);
   const auto done = dedup_on(ranks, [&](comm::Communicator& all, const OnDedup& progress) {
     DedupTask watched = task;
     watched.progress = progress;
@@ -85,7 +89,17 @@ void run_later_stages(const CorpusRecipe& recipe, const BuildState& state, const
   }
 }
 
-// The configuration on stdout, the sources on stderr.
+// Of a pattern: one that matches nothing.
+bool is_missing(const std::string& path) {
+  if (is_pipe(path) || std::filesystem::exists(path)) return false;
+  if (path.find_first_of("*?[") == path.npos) return true;
+  glob_t found{};
+  const bool none = ::glob(path.c_str(), 0, nullptr, &found) != 0;
+  ::globfree(&found);
+  return none;
+}
+
+// The configuration on stdout, the sources on stderr. The exit status: 1 when a path leads to nothing.
 int check_recipe(const CorpusRecipe& recipe) {
   Json config = recipe.config().json();
   if (recipe.mix) config.set("mix", write_value(*recipe.mix));
@@ -94,11 +108,14 @@ int check_recipe(const CorpusRecipe& recipe) {
   std::fflush(stdout);
   for (const SourceSettings& s : recipe.source)
     fmt::print(stderr, "source {}: {}\n", s.name, fmt::join(s.paths, ", "));
+  int status = 0;
   for (const SourceSettings& s : recipe.source)
     for (const std::string& path : s.paths)
-      if (path.find_first_of("*?[") == path.npos && !std::filesystem::exists(path))
-        fmt::print(stderr, "source {}: {}: no such file or folder\n", s.name, path);
-  return 0;
+      if (is_missing(path)) {
+        fmt::print(stderr, "error: source {}: {}: no such file or folder\n", s.name, path);
+        status = 1;
+      }
+  return status;
 }
 
 }  // namespace
@@ -169,7 +186,8 @@ int corpus_build(Words args) {
   Args a("corpus build", "build a corpus from a recipe: filter, deduplicate, mix, tokenize");
   a.positional("RECIPE.toml", file)
       .settings(target)
-      .flag("--check", check, "print the resolved configuration and exit");
+      .flag("--check", check,
+            "print the resolved configuration and exit; status 1 when a path of a source does not exist");
   a.json(json, Args::kManifest).settings(ranks);
   if (!a.parse(args)) return 0;
   const CorpusRecipe recipe = CorpusRecipe::load(file);
@@ -177,6 +195,7 @@ int corpus_build(Words args) {
   if (check) return check_recipe(recipe);
   if (out.empty()) throw UsageError("quern corpus build: --out is missing: expected a folder");
   CorpusPlan plan = plan_corpus(recipe, target);
+  warn_about_scope(plan.dedup, plan.inputs);
   auto done = dedup_on(ranks, [&](comm::Communicator& all, const OnDedup& progress) {
     return dedup_corpus(plan, all, tool("quern corpus build"), progress);
   });

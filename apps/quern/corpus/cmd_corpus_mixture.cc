@@ -128,6 +128,7 @@ int MixCommand::run(ReportForm form) const {
   c.to = flags.output();
   ScanOptions scan = flags.scan();
   scan.fields[0].source = stage.source_field;
+  c.source_field = added_source_field(in, scan);
   Json j;
   MixReport r;
   {
@@ -165,6 +166,10 @@ void name_sources_by_field(MixCommand& c) {
 int report_mix(const MixReport& r, const Inputs& in, const std::string& out, ReportForm form) {
   report_resuming(out, r.went_on);
   const int status = warn_about(r.scan.read, r.scan.damaged, in);
+  if (const uint64_t own = r.own_members(); own > 0)
+    fmt::print(stderr,
+               "warning: {} rows have a field `{}` with another value than the name of their source; it stays\n", own,
+               DedupConfig().source_field);
   if (form == ReportForm::json) return status;
   for (const MixedSource& s : r.sources)
     fmt::print("{:<20} share {:.4f}  read {:.3f} times  {:>10} documents {:>14} bytes\n", s.name, s.share, s.epochs,
@@ -190,7 +195,9 @@ int corpus_mix(Words args) {
       .settings(settings, {{"megabytes"}, {"max_epochs"}, {"seed"}})
       .settings(plan)
       .json(json, Args::kManifest)
-      .note("Name the sources as SOURCE=PATH. The result depends only on the ids of the documents and the seed.")
+      .note(
+          "Name the sources as SOURCE=PATH: every row gets the field `source`, unless it has one. The result depends "
+          "only on the ids of the documents and the seed.")
       .note(kPlanNote);
   if (!a.parse(args)) return 0;
   flags.check("corpus mix");

@@ -59,7 +59,7 @@ int plan(const CorpusFlags& flags, const ScoreFlags& f, const Inputs& in) {
 }  // namespace
 
 int report_scores(const ScoreReport& r, const Inputs& in, const std::string& out) {
-  const int status = warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in, NamedFiles::all);
   if (r.own_members > 0)
     fmt::print(stderr, "warning: {} rows had the column already and keep what it says; --column names another\n",
                r.own_members);

@@ -39,7 +39,7 @@ int corpus_stats_verb(Words args) {
   const CorpusStats s = with_progress("stats", [&](auto&& report_progress) {
     return corpus_stats(in, flags.scan(), t ? &*t : nullptr, report_progress);
   });
-  const int status = warn_about(s.scan.read, s.scan.damaged, in);
+  const int status = warn_about(s.scan.read, s.scan.damaged, in, NamedFiles::all);
   if (json) {
     fmt::print("{}\n", s.json().dump());
     return status;

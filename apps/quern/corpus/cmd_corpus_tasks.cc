@@ -58,7 +58,7 @@ int corpus_plan(Words args) {
   PlanFlags plan_flags{.tasks = 8};
   Args a("corpus plan", "divide a build into tasks that one or many machines can run");
   a.positional("RECIPE.toml", recipe)
-      .settings(target, {{"out"}})
+      .settings(target, {{"out"}, {"overwrite"}})
       .settings(plan_flags)
       .note(
           "The plan is a JSON file: stages, and for every task its inputs, outputs, command line, and the stages "
@@ -76,7 +76,10 @@ int corpus_plan(Words args) {
   const TaskPlan plan = plan_tasks(loaded, {.out = target.out,
                                             .tasks = static_cast<uint64_t>(*plan_flags.tasks),
                                             .file = file,
-                                            .tool = tool("quern corpus plan")});
+                                            .tool = tool("quern corpus plan"),
+                                            .overwrite = target.overwrite,
+                                            .setting = target.setting});
+  warn_about_scope(plan.config(), plan.inputs());
   plan.save(file);
   report_plan(plan, file);
   return 0;

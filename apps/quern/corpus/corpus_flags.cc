@@ -35,18 +35,29 @@ void print_examples(const corpus::ReadCounts& read) {
   if (read.bad() > n) fmt::print(stderr, "  and {} more\n", read.bad() - n);
 }
 
-void print_bad_files(const corpus::ReadCounts& read, const corpus::Inputs& in) {
+void print_bad_files(const corpus::ReadCounts& read, const corpus::Inputs& in, NamedFiles named) {
   std::vector<corpus::FileRows> files;
   for (const corpus::FileRows& f : read.files)
     if (f.bad > 0) files.push_back(f);
   if (files.size() < 2) return;
   std::ranges::stable_sort(files, std::greater(), &corpus::FileRows::bad);
   fmt::print(stderr, "  {} files have invalid records:\n", files.size());
-  for (size_t i = 0; i < files.size() && i < kShown; ++i)
+  const size_t shown = named == NamedFiles::all ? files.size() : std::min(files.size(), kShown);
+  for (size_t i = 0; i < shown; ++i)
     fmt::print(stderr, "  {}: {} of {}\n", in.files[files[i].file].path.string(), files[i].bad,
                files[i].bad + files[i].documents);
-  if (files.size() > kShown)
-    fmt::print(stderr, "  and {} more; the manifest counts them all\n", files.size() - kShown);
+  if (files.size() > shown) fmt::print(stderr, "  and {} more; the manifest counts them all\n", files.size() - shown);
+}
+
+// A mistyped name of the field would leave rules for URLs without anything to judge.
+void warn_about_urls(const corpus::ReadCounts& read, const corpus::Inputs& in) {
+  const std::vector<std::string> without = corpus::sources_without_url(in, read);
+  if (without.empty()) return;
+  const bool named = corpus::names_sources(in);
+  fmt::print(stderr,
+             "warning: no row{} has the field that --url-field (url_field in a recipe) names: rules for URLs remove "
+             "nothing there\n",
+             named ? fmt::format(" of the source {}", fmt::join(without, ", ")) : "");
 }
 
 }  // namespace
@@ -156,7 +167,7 @@ int stream_rows(const CorpusFlags& flags, const corpus::Inputs& in, const corpus
   if (std::fflush(stdout) != 0) fail("cannot write to standard output: {}", std::strerror(errno));
   warn_about_idle(r.idle_rules);
   warn_about_own_members(r.own_members);
-  const int status = warn_about(r.scan.read, r.scan.damaged, in);
+  const int status = warn_about(r.scan.read, r.scan.damaged, in, NamedFiles::all);
   fmt::print(stderr, "{}: kept {} of {} documents{}\n", flags.out, r.kept, r.scan.read.documents,
              more ? more(r) : "");
   print_rules(r, stderr);
@@ -194,7 +205,15 @@ void warn_about_own_members(uint64_t rows) {
         rows);
 }
 
-int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
+void warn_about_scope(const corpus::DedupConfig& config, const corpus::Inputs& in) {
+  if (config.scope == corpus::Scope::across && in.sources.size() == 1 && config.against.empty())
+    fmt::print(stderr,
+               "warning: scope across removes duplicates between sources, and there is one source: nothing will be "
+               "removed; name sources as SOURCE=PATH (or [[source]] in a recipe), or choose --scope all\n");
+}
+
+int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in,
+               NamedFiles named) {
   using corpus::RecordProblem;
   for (const std::string& n : in.notes) fmt::print(stderr, "warning: {}\n", n);
   if (!in.by_products.empty())
@@ -217,9 +236,10 @@ int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& d
   if (read.bad() > 0)
     fmt::print(stderr, "warning: skipped {} invalid records ({})\n", read.bad(), fmt::join(reasons, ", "));
   print_examples(read);
-  if (read.problems[static_cast<int>(RecordProblem::no_text)] > 0)
+  if (read.no_field > 0)
     fmt::print(stderr, "hint: --text-field (text_field in a recipe) names the field of the text\n");
-  print_bad_files(read, in);
+  print_bad_files(read, in, named);
+  warn_about_urls(read, in);
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);

@@ -95,8 +95,13 @@ void warn_about_idle(const std::vector<std::string>& rules);
 // Says on stderr that rows had members of the names of columns that were to be added, which stayed.
 void warn_about_own_members(uint64_t rows);
 
+// Says on stderr that duplicates between sources alone are to be removed, and there is one source.
+void warn_about_scope(const corpus::DedupConfig& config, const corpus::Inputs& in);
+
+// Of files with invalid records, which are named: all of them, where no manifest counts them.
+enum class NamedFiles { first, all };
 // Says on stderr what was not read. The exit status: 1 when a whole input file was lost.
 [[nodiscard]] int warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged,
-                             const corpus::Inputs& in);
+                             const corpus::Inputs& in, NamedFiles named = NamedFiles::first);
 
 }  // namespace quern::cli

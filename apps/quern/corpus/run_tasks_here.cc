@@ -1,16 +1,21 @@
 // Tasks of a plan as child processes, stage after stage.
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <list>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/corpus/task_runners.h"
 #include "quern/base/error.h"
+#include "quern/base/file_lock.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/tasks/later_plan.h"
 #include "quern/corpus/tasks/task_run.h"
@@ -32,10 +37,30 @@ struct RunningTask {
 // Its task runs in this process: it says what was removed and what could not be read.
 bool reports(const PlannedTask& t) { return t.stage == "finish" || t.stage == "later"; }
 
+// The lock of a plan's file. Two runners of one plan would each take for its own what the other is at; tasks that are
+// started alone, as job arrays do, know of each other by their results.
+class PlanLock {
+ public:
+  explicit PlanLock(const std::filesystem::path& file) : fd_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (fd_ < 0 || lock_exclusively(fd_) || errno != EWOULDBLOCK) return;
+    release();
+    fail("{}: another process runs this plan: wait until it is done, or end it", file.string());
+  }
+  PlanLock(const PlanLock&) = delete;
+  PlanLock& operator=(const PlanLock&) = delete;
+  ~PlanLock() { release(); }
+  void release() {  // in a copy of this process: this one keeps it
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_;
+};
+
 class LocalTasks {
  public:
   LocalTasks(const TaskPlan& plan, const std::filesystem::path& file, int64_t jobs)
-      : plan_(plan), file_(std::filesystem::absolute(file)), jobs_(static_cast<size_t>(jobs)) {
+      : plan_(plan), file_(std::filesystem::absolute(file)), jobs_(static_cast<size_t>(jobs)), lock_(file_) {
     for (const PlannedStage& s : plan.stages) left_[s.name] = s.tasks;
     PlanProgress progress(plan);
     for (const PlannedTask& t : plan.tasks)
@@ -75,12 +100,13 @@ class LocalTasks {
   }
   // A copy of this process has the program and the plan already. Where there is another thread, which is none of
   // ours (a profiler's, a sanitizer's), the program is started instead.
-  std::unique_ptr<train::ChildProcess> start(const std::string& id) const {
+  std::unique_ptr<train::ChildProcess> start(const std::string& id) {
     const int threads = std::max(1, thread_count() / static_cast<int>(jobs_));
     if (!train::can_be_copied())
       return std::make_unique<train::ChildProcess>(std::vector<std::string>{
           "/proc/self/exe", "--threads", std::to_string(threads), "corpus", "task", file_.string(), id});
     return std::make_unique<train::ChildProcess>([&] {
+      lock_.release();
       set_thread_count(threads);
       return run_planned_task(plan_, id, ReportForm::text);
     });
@@ -115,6 +141,7 @@ class LocalTasks {
   const TaskPlan& plan_;
   std::filesystem::path file_;
   size_t jobs_;
+  PlanLock lock_;
   std::map<std::string, uint64_t> left_;  // tasks of a stage that are not done
   std::list<std::pair<const PlannedTask*, int>> waiting_;
   std::list<RunningTask> running_;

@@ -28,14 +28,16 @@ std::vector<bool> block_cuts(const Inputs& inputs, size_t block_bytes) {
 BlockReader::BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes)
     : inputs_(inputs), policy_(policy), block_bytes_(block_bytes), cuts_(block_cuts(inputs, block_bytes)) {}
 
-std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.files[file_].path.string(), row_ + 1); }
+std::string BlockReader::where(uint64_t line) const {
+  return fmt::format("{}:{}", inputs_.files[file_].path.string(), line > 0 ? line : row_ + 1);
+}
 
 std::unique_ptr<ByteStream> BlockReader::open_file() const {
   const InputFile& f = inputs_.files[file_];
   if (f.form == InputForm::parquet) return open_parquet(f.path, policy_.max_row);
   std::unique_ptr<ByteStream> bytes = f.pipe ? read_pipe(f.pipe, f.path, hash_) : open_bytes(f.path, hash_);
   if (!is_table(f.form)) return bytes;
-  return csv_as_json(std::move(bytes), f.path, f.form == InputForm::tsv ? '\t' : ',', policy_.max_row);
+  return csv_as_json(std::move(bytes), f.path, f.form == InputForm::tsv ? '\t' : kFindSeparator, policy_.max_row);
 }
 
 void BlockReader::open() {
@@ -112,9 +114,10 @@ Row BlockReader::row(RecordProblem problem, size_t begin, size_t end) {
   return {static_cast<uint32_t>(file_), problem, row_++, begin, end};
 }
 
-void BlockReader::long_row(Block& block, const char* what) {
-  if (policy_.stop_on_bad) fail("{}: a {} longer than {} bytes", where(), what, policy_.max_row);
+void BlockReader::long_row(Block& block, const char* what, uint64_t line) {
+  if (policy_.stop_on_bad) fail("{}: a {} longer than {} bytes", where(line), what, policy_.max_row);
   block.rows.push_back(row(RecordProblem::too_long, block.bytes.size(), block.bytes.size()));
+  block.rows.back().line = line;
 }
 
 // Bytes of a mark that some programs put before the first row of a file.
@@ -162,6 +165,8 @@ bool BlockReader::next(Block& block) {
 
 // Whole lines, until the block is full; false when the file has ended.
 bool BlockReader::take_lines(Block& block) {
+  const bool table = is_table(inputs_.files[file_].form);
+  const auto place_of = [&](std::string_view line) { return table ? csv_place(line) : CsvPlace(); };
   while (true) {
     tail_.reserve(block_bytes_ + 2 * std::min(kFill, block_bytes_));
     while (!ended_ && tail_.size() - tail_at_ < block_bytes_ && fill()) {
@@ -173,7 +178,7 @@ bool BlockReader::take_lines(Block& block) {
         continue;
       }
       if (!ended_) {  // longer than a row may be: to the next line end, keeping nothing
-        long_row(block, "line");
+        long_row(block, "line", place_of(tail_.view().substr(tail_at_)).line);
         size_t end = std::string_view::npos;
         do {
           tail_.clear();
@@ -200,8 +205,9 @@ bool BlockReader::take_lines(Block& block) {
       const void* nl = std::memchr(begin, '\n', left);
       size_t n = nl ? static_cast<size_t>(static_cast<const char*>(nl) - begin) : left;
       next += n + (nl != nullptr);
-      if (n > policy_.max_row) {
-        long_row(block, "line");
+      const CsvPlace place = place_of({begin, n});
+      if (n - place.bytes > policy_.max_row) {
+        long_row(block, "line", place.line);
         continue;
       }
       if (n > 0 && begin[n - 1] == '\r') --n;
@@ -209,7 +215,8 @@ bool BlockReader::take_lines(Block& block) {
       block.rows.push_back(row(blank            ? RecordProblem::blank
                                : damaged && !nl ? RecordProblem::cut
                                                 : RecordProblem::none,
-                               at, at + n));
+                               at + place.bytes, at + n));
+      block.rows.back().line = place.line, block.rows.back().separator = place.separator;
     }
     return !ended_ || tail_at_ < tail_.size();
   }

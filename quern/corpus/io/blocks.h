@@ -54,6 +54,9 @@ struct Row {
   size_t head = 0;            // bytes right before them: URL and date of a WARC record, each with a line end
   bool response = false;      // an HTTP response, of a WARC record
   bool truncated = false;     // by whoever stored it
+  uint64_t line = 0;          // of CSV, whose rows may have several: the line that it begins in, from 1; 0: row + 1
+  char separator = ',';       // of CSV
+  uint64_t place() const { return line > 0 ? line : row + 1; }
 };
 
 // Where a reader stands between two blocks: what it takes to go on from there in another process, with the same
@@ -106,9 +109,9 @@ class BlockReader {
   bool take_records(Block& block);
   bool take_record_body(Block& block, const WarcHead& head);
   bool pass_over(Block& block, const char* why);
-  void long_row(Block& block, const char* what);
+  void long_row(Block& block, const char* what, uint64_t line = 0);
   Row row(RecordProblem problem, size_t begin, size_t end);
-  std::string where() const;
+  std::string where(uint64_t line = 0) const;  // 0: the next row
 
   const Inputs& inputs_;
   ReadPolicy policy_;
@@ -134,9 +137,10 @@ constexpr bool is_bad(RecordProblem p) {
 
 struct FileRows {
   uint64_t file = 0, documents = 0, bad = 0, others = 0;  // others: of another type
+  uint64_t no_url = 0;  // documents without the field of the URL, where one is asked for
   template <class V>
   void visit(V& v) {
-    v("file", file), v("documents", documents), v("bad", bad), v("others", others);
+    v("file", file), v("documents", documents), v("bad", bad), v("others", others), v("no_url", no_url);
   }
 };
 struct TypeCount {
@@ -149,7 +153,7 @@ struct TypeCount {
 };
 struct BadRow {
   uint64_t file = 0;
-  std::string text;  // "file:row: why"
+  std::string text;  // "file:line: why"
   template <class V>
   void visit(V& v) {
     v("file", file), v("text", text);
@@ -163,6 +167,7 @@ struct ReadCounts {
   uint64_t unscored = 0;              // documents without the number that was asked for
   uint64_t own_ids = 0;               // documents that bring an id
   uint64_t guessed = 0;               // pages of bytes that are not UTF-8 and that say no encoding
+  uint64_t no_field = 0;              // of the rows without text: those that do not have its field
   uint64_t truncated = 0;             // documents whose end is missing, and is said to be
   std::string first_truncated;        // "file:row"
   std::vector<TypeCount> types;       // of the records of another type; the last of many is "others"
@@ -172,13 +177,15 @@ struct ReadCounts {
   template <class V>
   void visit(V& v) {
     v("rows", rows), v("documents", documents), v("text_bytes", text_bytes), v("replaced", replaced);
-    v("json_fixed", mended), v("unscored", unscored), v("own_ids", own_ids), v("guessed_encoding", guessed);
+    v("json_fixed", mended), v("no_field", no_field), v("unscored", unscored), v("own_ids", own_ids);
+    v("guessed_encoding", guessed);
     v("truncated", truncated), v("first_truncated", first_truncated), v("types", types);
     v("problems", problems), v("examples", examples), v("files", files);
   }
   void add(const ReadCounts& o);
-  void example(uint64_t index, const InputFile& file, uint64_t row, const std::string& why);
+  void example(const Row& row, const InputFile& file, const std::string& why);
   void count(uint64_t file, RecordProblem p);
+  void count_without_url(uint64_t file) { ++of_file(file).no_url; }
   void count_type(const std::string& type, uint64_t rows = 1);
   uint64_t bad() const;
   Json json() const;
@@ -193,6 +200,8 @@ Json inputs_json(const Inputs& inputs, const ReadCounts& read);
 // The files that hold records and gave no document.
 std::vector<std::string> lost_inputs(const Inputs& inputs, const ReadCounts& read,
                                      const std::vector<std::string>& damaged);
+// The sources that were asked for a field of the URL and have it in none of their rows.
+std::vector<std::string> sources_without_url(const Inputs& inputs, const ReadCounts& read);
 std::string types_in_words(const ReadCounts& read);  // "12 image/png, 3 HTTP 404"
 // An Error when there are records and none of them is a document: a field's name is wrong, or the format.
 void refuse_when_all_is_lost(const Inputs& inputs, const ReadCounts& read, const std::vector<std::string>& damaged);

@@ -1,6 +1,7 @@
 #include "quern/corpus/io/csv.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <exception>
 #include <set>
@@ -16,6 +17,35 @@ namespace {
 
 constexpr size_t kPiece = size_t{256} << 10;
 constexpr size_t kMinLimit = size_t{64} << 10;
+constexpr size_t kMaxNames = size_t{1} << 20;  // bytes in which a separator is looked for
+
+// \n, \r and \r\n each end one.
+uint64_t line_ends(std::string_view s) {
+  auto n = static_cast<uint64_t>(std::ranges::count(s, '\n'));
+  for (size_t at = s.find('\r'); at != s.npos; at = s.find('\r', at + 1))
+    n += at + 1 == s.size() || s[at + 1] != '\n';
+  return n;
+}
+
+struct FoundSeparator {
+  char separator = ',';
+  bool whole = false;  // the first row ends in `s`
+};
+FoundSeparator find_separator(std::string_view s) {
+  constexpr std::string_view kSeparators = ",;\t|";
+  uint64_t counts[kSeparators.size()] = {};
+  FoundSeparator found;
+  bool quoted = false;
+  for (const char c : s) {
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    found.whole = c == '\n' || c == '\r';
+    if (found.whole) break;
+    if (const size_t which = kSeparators.find(c); which != kSeparators.npos) ++counts[which];
+  }
+  found.separator = kSeparators[static_cast<size_t>(std::ranges::max_element(counts) - counts)];
+  return found;
+}
 
 // One row of `s`: its cells and its bytes, the line end with them. unfinished: it does not end in `s`.
 struct CsvRow {
@@ -131,6 +161,7 @@ class CsvReader : public ByteStream {
   // Whether there is a row; it lies in row_, or `problem` says why it is none.
   bool take_row(std::string& problem) {
     problem.clear();
+    row_line_ = line_;
     while (true) {
       if (rest().empty() && !ended_) fill();
       if (rest().empty()) return false;
@@ -138,7 +169,7 @@ class CsvReader : public ByteStream {
       if (!row_.unfinished) {
         const bool open = ended_ && row_.bytes == rest().size() && in_.back() != '\n' && in_.back() != '\r';
         if (cut_ && open) problem = "the file ends inside this row";
-        at_ += row_.bytes;
+        pass(row_.bytes);
         limit_ = std::min(max_row_, limit_ * 2);
         return true;
       }
@@ -154,7 +185,11 @@ class CsvReader : public ByteStream {
   bool has_line_end() const { return rest().find('\n') != std::string_view::npos; }
   void pass_line() {
     const size_t end = rest().find('\n');
-    at_ = end == std::string_view::npos ? in_.size() : at_ + end + 1;
+    pass(end == std::string_view::npos ? rest().size() : end + 1);
+  }
+  void pass(size_t bytes) {
+    line_ += line_ends(rest().substr(0, bytes));
+    at_ += bytes;
   }
 
   void read_names() {
@@ -162,6 +197,11 @@ class CsvReader : public ByteStream {
     if (rest().starts_with("\xEF\xBB\xBF")) at_ += 3;
     if (rest().starts_with("\xFF\xFE") || rest().starts_with("\xFE\xFF"))
       fail("{}: the file is UTF-16: convert it to UTF-8", file_.string());
+    if (separator_ == kFindSeparator) {
+      FoundSeparator found = find_separator(rest());
+      while (!found.whole && !ended_ && rest().size() < kMaxNames) fill(), found = find_separator(rest());
+      separator_ = found.separator;
+    }
     std::string problem;
     if (!take_row(problem)) return;
     if (!problem.empty()) fail("{}: the row of column names: {}", file_.string(), problem);
@@ -191,6 +231,8 @@ class CsvReader : public ByteStream {
     }
     if (problem.empty() && row_.cells.size() != keys_.size())
       problem = fmt::format("{} cells where the first row names {}", row_.cells.size(), keys_.size());
+    out_ += std::to_string(row_line_);
+    out_ += separator_;
     if (!problem.empty()) {
       out_ += kBadCsvRow;
       out_ += problem;
@@ -217,9 +259,18 @@ class CsvReader : public ByteStream {
   std::exception_ptr damage_;
   std::vector<std::string> keys_;
   CsvRow row_;
+  uint64_t line_ = 1, row_line_ = 1;  // that the next row begins in, and row_
 };
 
 }  // namespace
+
+CsvPlace csv_place(std::string_view row) {
+  CsvPlace place;
+  const auto number = std::from_chars(row.data(), row.data() + row.size(), place.line);
+  place.bytes = static_cast<size_t>(number.ptr - row.data());
+  if (place.bytes > 0 && place.bytes < row.size()) place.separator = row[place.bytes++];
+  return place;
+}
 
 std::unique_ptr<ByteStream> csv_as_json(std::unique_ptr<ByteStream> csv, const std::filesystem::path& file,
                                         char separator, size_t max_row) {

@@ -25,6 +25,26 @@ const char* kind_of(const JsonMember& m) {
                                     : "a boolean";
 }
 
+// What to do about the first row of a file that holds JSON, and not a line per object; empty: it is something else.
+std::string several_lines(std::string_view row) {
+  const size_t begin = row.find_first_not_of(" \t"), end = row.find_last_not_of(" \t,");
+  if (begin == row.npos || end == row.npos) return {};
+  if (row[begin] == '[') return fmt::format("; {}", kArrayHint);
+  const bool open = row[begin] == '{' && (row[end] == '{' || row[end] == '[' || row.back() == ',');
+  return open ? "; an object over several lines: write one per line, for example with jq -c ." : "";
+}
+
+// The names of a row of CSV, a few of many.
+std::string columns_of(std::string_view line) {
+  constexpr size_t kShown = 12;
+  std::vector<std::string> names;
+  const Json row = Json::parse(line, "a row of CSV");
+  for (const auto& [name, cell] : row.as_object()) names.push_back(name);
+  const size_t more = names.size() - std::min(names.size(), kShown);
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 }  // namespace
 
 void append_document(const DocumentView& d, std::string_view text, std::string& lines) {
@@ -213,13 +233,9 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
     return false;
   }
   p = RecordProblem::no_text;
+  d.wants_url = !f.url.empty();
   const JsonMember &text = members_[0], &score = members_[1], &label = members_[2];
-  if (text.kind != JsonMember::Kind::string) {
-    why = fmt::format(
-        "member '{}' is {}, expected a string{}", f.text, kind_of(text),
-        text.value.starts_with('{') || f.text.find('.') != f.text.npos ? "; nested fields are not supported" : "");
-    return false;
-  }
+  if (text.kind != JsonMember::Kind::string) return false;                  // without_text says why
   const auto number = [table = d.table](const JsonMember& m, double& to) {  // a cell of CSV is text
     const char* end = m.value.data() + m.value.size();
     const bool written = m.kind == JsonMember::Kind::number || (table && m.kind == JsonMember::Kind::string);
@@ -255,14 +271,29 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
   return true;
 }
 
+// Why a row has no text, of the members that were read last.
+std::string DocumentReader::without_text(const Row& row, std::string_view line, const DocumentView& d,
+                                         ReadCounts& counts) const {
+  const std::string& field = fields_[d.source].text;
+  const JsonMember& text = members_[0];
+  const bool missing = text.kind == JsonMember::Kind::missing;
+  counts.no_field += missing;
+  if (missing && d.table)
+    return fmt::format("no column '{}': the first row names {}, separated by {}", field, columns_of(line),
+                       row.separator == '\t' ? "tabs" : fmt::format("'{}'", row.separator));
+  const bool nested = text.value.starts_with('{') || field.find('.') != field.npos;
+  return fmt::format("member '{}' is {}, expected a string{}", field, kind_of(text),
+                     nested ? "; nested fields are not supported" : "");
+}
+
 std::string DocumentReader::place(const Row& row) const {
-  return fmt::format("{}:{}", inputs_.files[row.file].path.string(), row.row + 1);
+  return fmt::format("{}:{}", inputs_.files[row.file].path.string(), row.place());
 }
 
 RecordProblem DocumentReader::bad(const Row& row, RecordProblem p, const std::string& why, ReadCounts& counts) const {
   const InputFile& file = inputs_.files[row.file];
   if (policy_.stop_on_bad) fail("{}: {}", place(row), why);
-  counts.example(row.file, file, row.row, why);
+  counts.example(row, file, why);
   return p;
 }
 
@@ -353,7 +384,11 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
     std::string why;
     RecordProblem p = RecordProblem::none;
     d.table = is_table(file.form);
-    if (!read_members(sound, d, why, p)) return bad(row, p, why, counts);
+    if (!read_members(sound, d, why, p)) {
+      if (why.empty()) why = without_text(row, sound, d, counts);
+      if (p == RecordProblem::bad_json && row.row == 0) why += several_lines(sound);
+      return bad(row, p, why, counts);
+    }
   } else {
     d.text = sound;
     read_origin(block.head(row), d);

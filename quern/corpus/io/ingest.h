@@ -44,9 +44,10 @@ struct DocumentView {
   double score = 0;              // where the row has none, below all others
   bool scored = true;            // or no score was asked for
   bool label_passes = true;
-  bool replaced = false;  // U+FFFD was put in
-  bool table = false;     // a row of CSV, whose cells are strings
-  bool mended = false;    // `line` is not quite as it came (mend_json_line)
+  bool replaced = false;   // U+FFFD was put in
+  bool table = false;      // a row of CSV, whose cells are strings
+  bool wants_url = false;  // one of a field was asked for
+  bool mended = false;     // `line` is not quite as it came (mend_json_line)
 };
 
 // The document as a line of output, with `text` for its text: JSON lines keep all their members as they came, other
@@ -91,6 +92,7 @@ class DocumentReader {
         continue;
       }
       counts.text_bytes += d.text.size();
+      if (d.wants_url && d.url.empty()) counts.count_without_url(row.file);
       f(static_cast<const DocumentView&>(d));
     }
   }
@@ -102,6 +104,7 @@ class DocumentReader {
   const Inputs& inputs_;
   ReadPolicy policy_;
   bool read_members(std::string_view line, DocumentView& d, std::string& why, RecordProblem& p);
+  std::string without_text(const Row& row, std::string_view line, const DocumentView& d, ReadCounts& counts) const;
   bool find_source(const JsonMember& m, const std::string& field, uint32_t& source, std::string& why) const;
   void read_origin(std::string_view head, DocumentView& d);
   void name_file(const InputFile& file, DocumentView& d);

@@ -10,6 +10,7 @@
 #include "quern/corpus/bytes/ascii.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/io/run_manifest.h"
+#include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
 namespace {
@@ -64,6 +65,7 @@ InputForm form_by_content(const OpenPipe& pipe, const std::string& name) {
   if (first.starts_with("%PDF-")) fail("{}: {}", name, kPdf);
   if (first.starts_with("WARC/")) return InputForm::warc;
   if (first.starts_with('{') || first.empty()) return InputForm::jsonl;
+  if (first.starts_with('[')) fail("{}: {}", name, kArrayHint);
   if (same_ascii_word(first.substr(0, 5), "<html") || same_ascii_word(first.substr(0, 14), "<!doctype html"))
     return InputForm::html;
   fail("{}: its first bytes are not those of JSON lines, WARC or HTML: name the format", name);
@@ -315,6 +317,9 @@ void check_inputs(Inputs& in) {
   if (in.files.size() > kMaxFiles) fail("{} input files, at most {}", in.files.size(), kMaxFiles);
   if (in.files.empty()) fail("no input files");
   if (in.sources.size() > kMaxSources) fail("{} sources, at most {}", in.sources.size(), kMaxSources);
+  for (const std::string& name : in.sources)  // it goes into rows
+    if (text::utf8_error(name) != name.npos)
+      fail("source '{}': its name is not valid UTF-8: choose another", text::utf8_lossy(name));
 }
 
 }  // namespace quern::corpus

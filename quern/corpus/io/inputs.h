@@ -48,6 +48,9 @@ struct Inputs {
 
 bool names_sources(const Inputs& inputs);  // the user named the sources, or some
 
+// Of a file of JSON lines that is something else.
+constexpr const char* kArrayHint = "a JSON array: write one object per line, for example with jq -c '.[]'";
+
 std::string form_names();  // "jsonl, text, …"
 std::string form_name(InputForm form);
 InputForm form_named(const std::string& name);  // throws Error

@@ -39,6 +39,7 @@ void ReadCounts::keep(const BadRow& row) {
 
 void ReadCounts::add(const ReadCounts& o) {
   rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced, mended += o.mended;
+  no_field += o.no_field;
   for (int i = 0; i < kRecordProblems; ++i) problems[i] += o.problems[i];
   unscored += o.unscored, own_ids += o.own_ids, guessed += o.guessed, truncated += o.truncated;
   if (first_truncated.empty()) first_truncated = o.first_truncated;
@@ -46,12 +47,12 @@ void ReadCounts::add(const ReadCounts& o) {
   for (const BadRow& e : o.examples) keep(e);
   for (const FileRows& f : o.files) {
     FileRows& mine = of_file(f.file);
-    mine.documents += f.documents, mine.bad += f.bad, mine.others += f.others;
+    mine.documents += f.documents, mine.bad += f.bad, mine.others += f.others, mine.no_url += f.no_url;
   }
 }
 
-void ReadCounts::example(uint64_t index, const InputFile& file, uint64_t row, const std::string& why) {
-  keep({index, fmt::format("{}:{}: {}", file.path.string(), row + 1, why)});
+void ReadCounts::example(const Row& row, const InputFile& file, const std::string& why) {
+  keep({row.file, fmt::format("{}:{}: {}", file.path.string(), row.place(), why)});
 }
 
 void ReadCounts::count(uint64_t file, RecordProblem p) {
@@ -122,6 +123,21 @@ std::vector<std::string> lost_inputs(const Inputs& inputs, const ReadCounts& rea
     at += known;
   }
   return lost;
+}
+
+std::vector<std::string> sources_without_url(const Inputs& inputs, const ReadCounts& read) {
+  struct Documents {
+    uint64_t all = 0, without = 0;
+  };
+  std::vector<Documents> by_source(inputs.sources.size());
+  for (const FileRows& f : read.files) {
+    const InputFile& file = inputs.files.at(f.file);
+    if (is_lines(file.form)) by_source[file.source].all += f.documents, by_source[file.source].without += f.no_url;
+  }
+  std::vector<std::string> names;
+  for (size_t s = 0; s < by_source.size(); ++s)
+    if (by_source[s].all > 0 && by_source[s].without == by_source[s].all) names.push_back(inputs.sources[s]);
+  return names;
 }
 
 std::string types_in_words(const ReadCounts& read) {

@@ -95,7 +95,7 @@ void remove_interrupted(const fs::path& out, const std::vector<std::string>& nam
 }
 
 std::string run_identity(const Inputs& inputs, const std::string& what) {
-  std::string all = what;
+  std::string all = "2 " + what;  // the number: of what a saved state holds
   for (const InputFile& f : inputs.files) {
     all += fmt::format("\n{} {} {} ", inputs.sources[f.source], fs::absolute(f.path).string(), f.bytes);
     // What a pipe brings is not there again: no other process goes on with it.

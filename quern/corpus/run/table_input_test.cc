@@ -29,9 +29,33 @@ class TableInput : public ::testing::Test {
     const auto in = csv_as_json(open_bytes(root_ / "a.csv"), root_ / "a.csv", separator, max_row);
     std::string all, buffer(piece, ' ');
     while (const size_t n = in->read(buffer.data(), buffer.size())) all.append(buffer, 0, n);
-    return all;
+    return without_places(all);
+  }
+  // Rows as the reader of blocks has them; where they stood goes to places_.
+  std::string without_places(const std::string& all) {
+    std::string rows;
+    places_.clear();
+    for (size_t at = 0, end = 0; at < all.size(); at = end + 1) {
+      end = all.find('\n', at);
+      const std::string_view row = std::string_view(all).substr(at, end - at);
+      places_.push_back(csv_place(row));
+      rows += std::string(row.substr(places_.back().bytes)) + '\n';
+    }
+    return rows;
+  }
+  ReadCounts read(const std::string& file) const {
+    const Inputs in = find_inputs(std::vector<std::string>{(root_ / file).string()});
+    DocumentReader documents(in, {FieldMap()}, {});
+    BlockReader reader(in, {});
+    ReadCounts counts;
+    Block b;
+    while (reader.next(b))
+      documents.read(
+          b, counts, [](const DocumentView&) {}, [](uint64_t, RecordProblem) {});
+    return counts;
   }
   fs::path root_;
+  std::vector<CsvPlace> places_;
 };
 
 TEST_F(TableInput, Rfc4180) {
@@ -98,6 +122,55 @@ TEST_F(TableInput, AnyTable) {
   }
 }
 
+TEST_F(TableInput, TheSeparatorIsFoundInTheFirstRow) {
+  const std::pair<const char*, const char*> all[] = {
+      {"text;n\n\"a;b\",1\n", "!1 cells where"},
+      {"text;n\n\"a;b\";1,5\n", "{\"text\":\"a;b\",\"n\":\"1,5\"}"},
+      {"text|n\nx|2\n", "{\"text\":\"x\",\"n\":\"2\"}"},
+      {"text\tn\nx\t2\n", "{\"text\":\"x\",\"n\":\"2\"}"},
+      {"text,n\nx;y,2\n", "{\"text\":\"x;y\",\"n\":\"2\"}"},
+      {"\"a;b;c\",n\nx,2\n", "{\"a;b;c\":\"x\",\"n\":\"2\"}"},
+      {"text\na;b\n", "{\"text\":\"a;b\"}"},
+      {"\xEF\xBB\xBFn, m;text;z\r\n1;a;b\r\n", "{\"n, m\":\"1\",\"text\":\"a\",\"z\":\"b\"}"}};
+  for (const auto& [csv, row] : all)
+    for (const size_t piece : {size_t{1}, size_t{1} << 16})
+      EXPECT_TRUE(lines(csv, kFindSeparator, piece).starts_with(row)) << csv << lines(csv, kFindSeparator, piece);
+  lines("text;n\nx;2\n", kFindSeparator);
+  EXPECT_EQ(places_.at(0).separator, ';');
+}
+
+// A row may span lines; what is wrong with one is told with the line that an editor goes to.
+TEST_F(TableInput, PlacesAreLinesOfTheFile) {
+  lines("text,n\n\"a\nb\",1\n\nbad\n\"c\r\nd\re\",2\r\nlast,3\n");
+  std::vector<uint64_t> at;
+  for (const CsvPlace& p : places_) at.push_back(p.line);
+  EXPECT_EQ(at, (std::vector<uint64_t>{2, 0, 5, 6, 9}));  // a blank row has none
+  write_file(root_ / "l.csv", "text,n\n\"a\nb\",1\nbad\n");
+  EXPECT_TRUE(read("l.csv").examples.at(0).text.ends_with("l.csv:4: 1 cells where the first row names 2"))
+      << read("l.csv").examples[0].text;
+  write_file(root_ / "q.csv", "text,n\n\"a\nb\",1\n\"open,2\nc,3\nbad\n");
+  const ReadCounts counts = read("q.csv");
+  ASSERT_EQ(counts.examples.size(), 2u);
+  EXPECT_TRUE(counts.examples[0].text.ends_with("q.csv:4: a quote that nothing closes")) << counts.examples[0].text;
+  EXPECT_TRUE(counts.examples[1].text.ends_with("q.csv:6: 1 cells where the first row names 2"))
+      << counts.examples[1].text;
+  EXPECT_EQ(counts.documents, 2u);
+}
+
+TEST_F(TableInput, AMissingColumnIsToldWithTheOthers) {
+  write_file(root_ / "a.csv", "id;body\n1;x\n");
+  ReadCounts counts = read("a.csv");
+  EXPECT_TRUE(counts.examples.at(0).text.ends_with(
+      "a.csv:2: no column 'text': the first row names id, body, separated by ';'"))
+      << counts.examples[0].text;
+  EXPECT_EQ(counts.no_field, 1u);
+  std::string names = "c0", cells = "0";
+  for (int i = 1; i < 20; ++i) names += fmt::format("\tc{}", i), cells += "\t0";
+  write_file(root_ / "b.tsv", names + "\n" + cells + "\n");
+  EXPECT_TRUE(read("b.tsv").examples.at(0).text.ends_with("c10, c11 and 8 more, separated by tabs"))
+      << read("b.tsv").examples[0].text;
+}
+
 TEST_F(TableInput, IsReadAsDocuments) {
   write_file(root_ / "b.csv", "id,body,score\n1,one,0.5\n2,two\n\n3,\xFF,2\n4,four,x\n");
   const Inputs in = find_inputs(std::vector<std::string>{(root_ / "b.csv").string()});
@@ -120,7 +193,7 @@ TEST_F(TableInput, IsReadAsDocuments) {
   EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::blank)], 1u);
   EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::bad_utf8)], 1u);
   EXPECT_EQ(counts.problems[static_cast<int>(RecordProblem::bad_field)], 1u);
-  EXPECT_TRUE(counts.examples.at(0).text.ends_with("b.csv:2: 2 cells where the first row names 3"))
+  EXPECT_TRUE(counts.examples.at(0).text.ends_with("b.csv:3: 2 cells where the first row names 3"))
       << counts.examples[0].text;
 }
 

@@ -19,6 +19,7 @@ namespace quern::corpus {
 namespace {
 
 constexpr const char* kId = "id";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string text_json(std::string_view text) {
   std::string out;
@@ -138,24 +139,62 @@ const SideFiles::Members* SideFiles::find(std::string_view id_json) const {
   return at == rows_.end() ? nullptr : &at->second;
 }
 
+std::vector<std::string> SideFiles::notes() const {
+  std::vector<std::string> all;
+  if (mended_ > 0)
+    all.push_back(fmt::format(
+        "fixed {} rows of side files that Python wrote, the first is {}: NaN and Infinity became null, halves of "
+        "surrogate pairs U+FFFD",
+        mended_, first_mended_));
+  if (twice_ > 0)
+    all.push_back(fmt::format(
+        "{} rows of side files give an id that was there another value for a field; the first value counts: {}",
+        twice_, first_twice_));
+  return all;
+}
+
+void SideFiles::add(const std::string& id, Members&& members, const std::string& where) {
+  Members& known = rows_[id];
+  bool twice = false;
+  for (auto& m : members) {
+    if (m.first == kId) continue;
+    const auto at = std::ranges::find(known, m.first, &Members::value_type::first);
+    if (at == known.end()) {
+      known.push_back(std::move(m));
+    } else if (at->second != m.second) {
+      if (first_twice_.empty()) first_twice_ = fmt::format("{}: id {}, field '{}'", where, id, m.first);
+      twice = true;
+    }
+  }
+  twice_ += twice;
+}
+
 void SideFiles::read(const std::string& file) {
   const std::unique_ptr<ByteStream> in =
       file.ends_with(".parquet") ? open_parquet(file) : open_bytes(std::filesystem::path(file));
   std::string text, piece(size_t{1} << 20, ' ');
   uint64_t number = 0;
+  std::vector<char> scratch;
+  const auto scratch_of = [&](std::string_view line) {
+    scratch.resize(std::max(scratch.size(), line.size()));
+    return scratch.data();
+  };
   const auto row = [&](std::string_view line) {
-    ++number;
+    if (++number == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
     if (line.find_first_not_of(" \t\r") == line.npos) return;
     const std::string where = fmt::format("{}:{}", file, number);
     if (line.size() > ReadPolicy().max_row) fail("{}: a row longer than {} bytes", where, ReadPolicy().max_row);
+    std::string mended;
+    if (read_json_line(line, {}, {}, scratch_of(line)) && mend_json_line(mended = line)) {
+      line = mended;
+      if (mended_++ == 0) first_mended_ = where;
+    }
     const Json j = Json::parse(line, where);
     const Json* id = j.is_object() ? j.find(kId) : nullptr;
     if (!id || !(id->is_string() || id->is_number())) fail("{}: expected a JSON object with an id", where);
     Members all = raw_members(line, j, where);
     const auto own = std::ranges::find(all, kId, &Members::value_type::first);
-    Members& members = rows_[id->is_string() ? text_json(id->as_string()) : own->second];
-    for (auto& m : all)
-      if (m.first != kId) members.push_back(std::move(m));
+    add(id->is_string() ? text_json(id->as_string()) : std::string(own->second), std::move(all), where);
   };
   while (const size_t n = in->read(piece.data(), piece.size())) {
     text.append(piece, 0, n);
@@ -168,7 +207,7 @@ void SideFiles::read(const std::string& file) {
 }
 
 RowColumnsMaker annotate_columns(const AnnotateSettings& s, const Inputs& inputs,
-                                 const std::vector<std::string>& rules) {
+                                 const std::vector<std::string>& rules, std::vector<std::string>& notes) {
   auto m = std::make_shared<AnnotateModels>();
   m->settings = s, m->sources = inputs.sources, m->rules = rules;
   m->named = names_sources(inputs);
@@ -176,6 +215,7 @@ RowColumnsMaker annotate_columns(const AnnotateSettings& s, const Inputs& inputs
     m->classifier = std::make_shared<const LinearClassifier>(LinearClassifier::load(s.classifier));
   if (!s.grader.empty()) m->grader = std::make_shared<const Grader>(Grader::load(s.grader));
   if (!s.labels.empty()) m->sides = std::make_shared<const SideFiles>(s.labels);
+  if (m->sides) notes = m->sides->notes();
   return [m = std::shared_ptr<const AnnotateModels>(std::move(m))] { return std::make_unique<AnnotateColumns>(m); };
 }
 

@@ -37,20 +37,25 @@ struct AnnotateSettings {
 };
 
 // Rows of side files by id, for all workers. An id that is a number is one when it is written alike; values stay as they
-// are written.
+// are written, but for what Python's json writes and JSON does not have (mend_json_line). Of two values of one name for
+// one id the first stays.
 class SideFiles {
  public:
   explicit SideFiles(const std::vector<std::string>& files);
   using Members = std::vector<std::pair<std::string, std::string>>;  // name, JSON value
   const Members* find(std::string_view id_json) const;               // null: none has it
+  std::vector<std::string> notes() const;                            // what is wrong with them, and was passed over
 
  private:
   void read(const std::string& file);
+  void add(const std::string& id, Members&& members, const std::string& where);
   std::unordered_map<std::string, Members> rows_;
+  uint64_t mended_ = 0, twice_ = 0;  // rows
+  std::string first_mended_, first_twice_;
 };
 
-// Models and side files are loaded at once; what is wrong with them is an Error.
+// Models and side files are loaded at once; what is wrong with them is an Error, or among the `notes`.
 RowColumnsMaker annotate_columns(const AnnotateSettings& s, const Inputs& inputs,
-                                 const std::vector<std::string>& rules);
+                                 const std::vector<std::string>& rules, std::vector<std::string>& notes);
 
 }  // namespace quern::corpus

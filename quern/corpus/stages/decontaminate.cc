@@ -5,10 +5,44 @@
 #include "quern/base/error.h"
 
 namespace quern::corpus {
+namespace {
+
+// The items of a text file.
+std::vector<std::string> items_of(std::string_view text) {
+  std::vector<std::string> paragraphs(1);
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.find_first_not_of(" \t\r\f\v") != line.npos)
+      (paragraphs.back() += line) += '\n';
+    else if (!paragraphs.back().empty())
+      paragraphs.emplace_back();
+  }
+  if (paragraphs.back().empty()) paragraphs.pop_back();
+  if (paragraphs.size() != 1) return paragraphs;
+  std::vector<std::string> lines;
+  const std::string& all = paragraphs[0];
+  for (size_t at = 0, end = 0; at < all.size(); at = end + 1) {
+    end = all.find('\n', at);
+    lines.push_back(all.substr(at, end - at));
+  }
+  return lines;
+}
+
+// The items of one document, with the field of this number read: a text or a page has the same in all fields.
+std::vector<std::string> items_of(const DocumentView& d, const Inputs& in, size_t field) {
+  const InputForm form = in.files[d.id >> 36 & (kMaxFiles - 1)].form;
+  if (!is_lines(form) && field > 0) return {};
+  if (form == InputForm::text) return items_of(d.text);
+  return {std::string(d.text)};
+}
+
+}  // namespace
 
 std::string DecontaminateSettings::text(const Inputs& benchmarks) const {
   return run_identity(benchmarks,
-                      fmt::format("decontaminate {} {} {} {}", words, shortest, minimum, fmt::join(fields, "\n")));
+                      fmt::format("decontaminate 2 {} {} {} {}", words, shortest, minimum, fmt::join(fields, "\n")));
 }
 
 Json Benchmarks::json(const DecontaminateSettings& s) const {
@@ -30,7 +64,10 @@ Benchmarks read_benchmarks(const DecontaminateSettings& s) {
     o.fields[0].text = field;
     b.read.push_back(scan_documents<Nothing, std::vector<std::string>>(
         b.inputs, o, [] { return Nothing(); },
-        [](Nothing&, const DocumentView& d, std::vector<std::string>& items) { items.emplace_back(d.text); },
+        [&](Nothing&, const DocumentView& d, std::vector<std::string>& items) {
+          for (std::string& item : items_of(d, b.inputs, static_cast<size_t>(&field - s.fields.data())))
+            items.push_back(std::move(item));
+        },
         [&](std::vector<std::string>&& items) {
           for (const std::string& item : items) index->add(item);
         }));

@@ -1,4 +1,5 @@
-// Benchmarks whose n-grams no document may hold: read from their files, and looked up by a filter (ngram_index.h).
+// Benchmarks whose n-grams no document may hold: read from their files, and looked up by a filter (ngram_index.h). A
+// line of JSON is an item; of a text file, a line is one, or a paragraph where blank lines stand between lines.
 #pragma once
 #include <memory>
 #include <string>

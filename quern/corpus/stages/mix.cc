@@ -7,6 +7,7 @@
 #include "quern/base/nearest.h"
 #include "quern/base/rng.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/dedup/dedup.h"
 #include "quern/corpus/io/spill.h"
 #include "quern/corpus/run/shards.h"
 
@@ -21,6 +22,7 @@ struct Picked {  // one block's
     size_t at = 0;  // in lines
     uint32_t source = 0;
     uint64_t text_bytes = 0;
+    bool own_member = false;
   };
   std::string lines;
   std::vector<One> copies;
@@ -56,7 +58,9 @@ struct Nothing {};
 std::string mix_text(const Inputs& in, const ScanOptions& o, const MixConfig& c) {
   return fmt::format("mix 1 {} {} {} {} {} {}{}", o.text(), c.total_bytes, c.max_epochs, c.seed,
                      fmt::join(shares_by_source(in, c), " "), c.to.text(),
-                     c.line == MixedLine::named ? " named 2" : "");
+                     c.line == MixedLine::named ? " named 2"
+                     : !c.source_field.empty()  ? " source " + c.source_field
+                                                : "");
 }
 
 std::vector<MixedSource> sources_by_share(const Inputs& in, const MixConfig& c) {
@@ -112,15 +116,20 @@ void pick_documents(const Inputs& in, const ScanOptions& o, const MixPicking& to
         const auto n = static_cast<uint64_t>(full) + (fraction_of(own) < epochs - full);
         if (n == 0) return;
         const size_t at = p.lines.size();
-        if (c.line == MixedLine::named)
+        bool own_member = false;
+        if (c.line == MixedLine::named) {
           append_named_document(d, in.sources[d.source], p.lines);
-        else
+        } else {
           append_document(d, d.text, p.lines);
+          if (!c.source_field.empty())
+            own_member = add_source(c.source_field, in.sources[d.source], at, p.lines) == AddedMember::other;
+        }
         for (uint64_t e = 0; e < n; ++e)
           p.copies.push_back({{mix64(own + 0x9e3779b97f4a7c15ull * (e + 1)), d.id, e, p.lines.size() - at},
                               at,
                               d.source,
-                              d.text.size()});
+                              d.text.size(),
+                              own_member && e == 0});
       },
       [&](Picked&& p) {
         for (const Picked::One& one : p.copies) {
@@ -128,7 +137,7 @@ void pick_documents(const Inputs& in, const ScanOptions& o, const MixPicking& to
           to.lines[b].append(&one.copy, sizeof one.copy);
           to.lines[b].append(p.lines.data() + one.at, one.copy.bytes);
           MixedSource& s = to.sources[one.source];
-          ++s.documents_out, s.bytes_out += one.text_bytes;
+          ++s.documents_out, s.bytes_out += one.text_bytes, s.own_members += one.own_member;
         }
       },
       callbacks);
@@ -276,6 +285,16 @@ void MixRun::write(size_t files) {
 void MixReport::add_up() {
   documents = text_bytes = 0;
   for (const MixedSource& s : sources) documents += s.documents_out, text_bytes += s.bytes_out;
+}
+
+uint64_t MixReport::own_members() const {
+  uint64_t n = 0;
+  for (const MixedSource& s : sources) n += s.own_members;
+  return n;
+}
+
+std::string added_source_field(const Inputs& inputs, const ScanOptions& o) {
+  return names_sources(inputs) && o.fields[0].source.empty() ? DedupConfig().source_field : std::string();
 }
 
 Json MixReport::json() const {

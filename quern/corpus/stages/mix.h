@@ -23,6 +23,8 @@ struct MixConfig {
   double max_epochs = 0;     // a source that would be read more often is an Error; 0: no limit
   uint64_t seed = 1;
   MixedLine line = MixedLine::whole;
+  std::string source_field =
+      {};  // added to whole lines that have no such member: the name of their source; empty: not
   StageOutput to;
 };
 
@@ -30,10 +32,12 @@ struct MixedSource {
   std::string name;
   double share = 0, epochs = 0;
   uint64_t documents_in = 0, bytes_in = 0, documents_out = 0, bytes_out = 0;
+  uint64_t own_members =
+      0;  // documents picked that have another value in a member named as the source's, which stays
   template <class V>
   void visit(V& v) {
     v("name", name), v("share", share), v("epochs", epochs), v("documents_in", documents_in), v("bytes_in", bytes_in);
-    v("documents_out", documents_out), v("bytes_out", bytes_out);
+    v("documents_out", documents_out), v("bytes_out", bytes_out), v("own_members", own_members);
   }
 };
 struct MixReport {
@@ -42,7 +46,8 @@ struct MixReport {
   uint64_t documents = 0, text_bytes = 0, bytes_out = 0;
   std::vector<std::string> files;
   ResumeInfo went_on;
-  void add_up();  // documents and text_bytes, from the sources
+  void add_up();                 // documents and text_bytes, from the sources
+  uint64_t own_members() const;  // likewise
   Json json() const;
 };
 
@@ -50,6 +55,9 @@ struct MixReport {
 MixReport mix_corpus(const Inputs& inputs, const ScanOptions& o, const MixConfig& c,
                      const ScanProgress& progress = {}, const std::function<void(const MixReport&)>& finish = {});
 
+// The field that names sources in a mixture that stands alone: none where the inputs have no names, or rows name their
+// sources themselves.
+std::string added_source_field(const Inputs& inputs, const ScanOptions& o);
 // The manifest of a mixture that stands alone, but for the names of files.
 Json mix_stage_json(int64_t seed, const Inputs& inputs, const MixReport& report);
 

@@ -11,7 +11,8 @@ namespace {
 
 const SourceSettings& source_of(const CorpusRecipe& recipe) { return recipe.source.at(0); }
 
-FilterRun annotate_run(const CorpusRecipe& recipe, AnnotateSettings s, const Inputs& in) {
+FilterRun annotate_run(const CorpusRecipe& recipe, AnnotateSettings s, const Inputs& in,
+                       std::vector<std::string>& notes) {
   FilterRun run{.make = find_filter(s.filter, recipe.lists), .what = {}, .scan = row_scan(recipe), .to = {}};
   run.what = fmt::format("annotate {} {} {}", write_value(s).dump(), recipe.lists,
                          filter_models_text(s.filter, recipe.lists));
@@ -22,7 +23,7 @@ FilterRun annotate_run(const CorpusRecipe& recipe, AnnotateSettings s, const Inp
   std::vector<std::string> rules;
   if (run.make)
     for (const char* r : run.make()->rules()) rules.emplace_back(r);
-  run.columns = annotate_columns(s, in, rules);
+  run.columns = annotate_columns(s, in, rules, notes);
   return run;
 }
 
@@ -48,10 +49,10 @@ ScanOptions row_scan(const CorpusRecipe& recipe) {
 }
 
 RowStageRun row_stage_run(const CorpusRecipe& recipe, const RowStage& stage, const Inputs& inputs) {
-  RowStageRun r{.run = {}, .settings = Json::object(), .benchmarks = {}};
+  RowStageRun r{.run = {}, .settings = Json::object(), .benchmarks = {}, .notes = {}};
   if (stage.annotate) {
     AnnotateSettings s = *stage.annotate;
-    r.run = annotate_run(recipe, s, inputs);
+    r.run = annotate_run(recipe, s, inputs, r.notes);
     r.settings.set("annotate", write_value(s));
   } else if (stage.decontaminate) {
     r.benchmarks = read_benchmarks(*stage.decontaminate);

@@ -25,9 +25,10 @@ struct RowStage {
 ScanOptions row_scan(const CorpusRecipe& recipe);  // by the fields of its one source
 
 struct RowStageRun {
-  FilterRun run;          // `to` has no folder yet
-  Json settings;          // what the manifest says of them
-  Benchmarks benchmarks;  // of decontaminate
+  FilterRun run;                        // `to` has no folder yet
+  Json settings;                        // what the manifest says of them
+  Benchmarks benchmarks;                // of decontaminate
+  std::vector<std::string> notes = {};  // on side files of annotate
 };
 // The recipe's one source stands for all inputs: its fields, and for filter and extract its filter. Models, side files and
 // benchmarks are loaded.

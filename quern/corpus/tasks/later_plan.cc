@@ -45,6 +45,7 @@ MixJob mix_job(const TaskPlan& plan) {
     job.config.to =
         WriteSettings{.level = plan.recipe.write.level, .shard_mb = plan.recipe.mix->shard_mb}.output(plan.out);
     job.scan.fields[0].source = plan.mix->source_field;
+    job.config.source_field = added_source_field(job.inputs, job.scan);
   }
   job.scan.block_bytes = plan.block_bytes;
   return job;

@@ -133,7 +133,8 @@ void finish_mix_task(TaskWork& w) {
   for (uint64_t t = 0; t < w.tasks("pick"); ++t) {
     const auto one = w.result<PickResult>("pick", t);
     for (size_t s = 0; s < r.sources.size(); ++s)
-      r.sources[s].documents_out += one.sources[s].documents_out, r.sources[s].bytes_out += one.sources[s].bytes_out;
+      r.sources[s].documents_out += one.sources[s].documents_out, r.sources[s].bytes_out += one.sources[s].bytes_out,
+          r.sources[s].own_members += one.sources[s].own_members;
   }
   r.add_up();
   for (uint64_t t = 0; t < w.tasks("shuffle"); ++t) {

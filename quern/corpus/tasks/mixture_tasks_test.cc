@@ -64,6 +64,7 @@ class MixtureTasksTest : public SmallCorpus {
     c.to = WriteSettings{.level = recipe_.write.level, .shard_mb = recipe_.mix->shard_mb}.output(root_ / out);
     ScanOptions scan = row_scan(recipe_);
     scan.block_bytes = kBlock, scan.fields[0].source = stage.source_field;
+    c.source_field = added_source_field(in, scan);
     mix_corpus(in, scan, c, {},
                [&](const MixReport& r) { write_manifest(root_ / out, mix_stage_json(recipe_.mix->seed, in, r)); });
   }

@@ -1,6 +1,7 @@
 #include "quern/corpus/tasks/task_plan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -11,15 +12,16 @@
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/corpus/stages/corpus_build.h"
 #include "quern/corpus/tasks/later_plan.h"
+#include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kKind = "corpus tasks 3", *kRowsKind = "corpus tasks of rows 1",
-                     *kMixKind = "corpus tasks of a mixture 1", *kTokensKind = "corpus tasks of tokens 1",
-                     *kScoresKind = "corpus tasks of scores 1";
+constexpr const char *kKind = "corpus tasks 4", *kRowsKind = "corpus tasks of rows 2",
+                     *kMixKind = "corpus tasks of a mixture 2", *kTokensKind = "corpus tasks of tokens 2",
+                     *kScoresKind = "corpus tasks of scores 2";
 
 int64_t modified(const fs::path& file) { return fs::last_write_time(file).time_since_epoch().count(); }
 
@@ -27,11 +29,10 @@ std::string absolute(const std::string& path) {
   return path.empty() ? path : fs::absolute(path).lexically_normal().string();
 }
 
-// Tasks run in other folders than the one that planned them.
+// Tasks run in other folders than the one that planned them. Paths of sources stay, as rows and recipe.json have them:
+// tasks read the files that the plan lists.
 CorpusRecipe with_absolute_paths(CorpusRecipe r) {
   r.lists = absolute(r.lists);
-  for (SourceSettings& s : r.source)
-    for (std::string& p : s.paths) p = absolute(p);
   if (r.tokenize) r.tokenize->tokenizer = absolute(r.tokenize->tokenizer);
   return r;
 }
@@ -121,6 +122,45 @@ void check_number_of_tasks(const PlanSettings& s) {
   if (s.tasks < 1 || s.tasks > kMaxFiles) fail("{} tasks: expected 1 to {}", s.tasks, kMaxFiles);
 }
 
+// Names of files may have bytes that JSON does not: those are written as %XX, behind a mark.
+constexpr std::string_view kByteMark = "bytes:";
+
+std::string json_path(const std::string& path) {
+  if (text::utf8_error(path) == path.npos && !path.starts_with(kByteMark)) return path;
+  std::string out(kByteMark);
+  for (const char c : path)
+    if (c == '%' || static_cast<unsigned char>(c) >= 0x80)
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  return out;
+}
+
+std::string path_of_json(const std::string& written) {
+  if (!written.starts_with(kByteMark)) return written;
+  std::string path;
+  for (size_t i = kByteMark.size(); i < written.size(); ++i) {
+    unsigned byte = 0;
+    const char* digits = written.data() + i + 1;
+    if (written[i] != '%') {
+      path += written[i];
+      continue;
+    }
+    if (i + 2 >= written.size() || std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2)
+      fail("'{}': expected two digits after every %", written);
+    path += static_cast<char>(byte), i += 2;
+  }
+  return path;
+}
+
+void change_paths(TaskPlan& plan, std::string (*change)(const std::string&)) {
+  plan.out = change(plan.out), plan.folder = change(plan.folder);
+  for (PlannedFile& f : plan.files) f.path = change(f.path), f.named = change(f.named);
+  for (PlannedTask& t : plan.tasks)
+    for (std::vector<std::string>* words : {&t.command, &t.inputs, &t.outputs})
+      for (std::string& word : *words) word = change(word);
+}
+
 const char* kind_of(const TaskPlan& plan) {
   return plan.rows ? kRowsKind : plan.mix ? kMixKind : plan.tokens ? kTokensKind : plan.score ? kScoresKind : kKind;
 }
@@ -166,6 +206,7 @@ TaskPlan TaskPlan::load(const fs::path& file) {
     fail("{}: expected a plan that quern corpus plan wrote ('{}')", file.string(), kKind);
   read_field(j, plan, file.string(), FieldPresence::optional);
   if (named != kind_of(plan)) fail("{}: make the plan again", file.string());
+  change_paths(plan, path_of_json);
   if (plan.shards.empty() || plan.files.empty() || plan.stages.empty() || plan.recipe.source.empty())
     fail("{}: a plan without files or stages: make it again with quern corpus plan", file.string());
   return plan;
@@ -173,6 +214,7 @@ TaskPlan TaskPlan::load(const fs::path& file) {
 
 void TaskPlan::save(const fs::path& file) const {
   TaskPlan copy = *this;
+  change_paths(copy, json_path);
   write_file(file, write_value(copy).dump(1) + "\n");
 }
 
@@ -236,7 +278,7 @@ RunNames TaskPlan::names() const {
 
 TaskPlan plan_tasks(const CorpusRecipe& recipe, const PlanSettings& s) {
   check_number_of_tasks(s);
-  const CorpusPlan build = plan_corpus(with_absolute_paths(recipe), {.out = absolute(s.out)});
+  const CorpusPlan build = plan_corpus(with_absolute_paths(recipe), {.out = absolute(s.out), .setting = s.setting});
   TaskPlan plan = begin_plan(kKind, build.recipe, build.inputs, s);
   plan.stages = stages_of(plan.recipe, build.dedup.near, plan.shards.size(), s.tasks);
   plan.models = plan.config().models_text();
@@ -244,6 +286,7 @@ TaskPlan plan_tasks(const CorpusRecipe& recipe, const PlanSettings& s) {
                                                          plan.config().json().dump(), plan.models));
   plan.tasks = tasks_of(plan, s.file);
   FilterTable(build.inputs, build.dedup);  // what is wrong with a filter is told now
+  if (s.overwrite) replace_finished(plan.manifest(), build.inputs);
   prepare_folder(plan);
   return plan;
 }

@@ -158,6 +158,8 @@ struct PlanSettings {
   std::filesystem::path file;                // where the plan is to lie, for the commands in it
   uint64_t block_bytes = uint64_t{4} << 20;  // as DedupConfig's
   Json tool = {};                            // as TaskPlan's
+  bool overwrite = false;                    // of a build: the finished run that lies in `out`
+  std::string setting = "out";               // likewise: what the caller knows `out` by, for messages
 };
 // Throws Error for what cannot be built. Prepares `out`, where a plan of the same recipe, inputs and number of tasks goes
 // on with the results that lie there, and another's are removed. There may be fewer shards than tasks asked for: a shard
