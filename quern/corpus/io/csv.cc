@@ -21,7 +21,8 @@ constexpr size_t kMaxNames = size_t{1} << 20;  // bytes in which a separator is 
 
 // \n, \r and \r\n each end one.
 uint64_t line_ends(std::string_view s) {
-  auto n = static_cast<uint64_t>(std::ranges::count(s, '\n'));
+  uint64_t n = 0;
+  for (size_t at = s.find('\n'); at != s.npos; at = s.find('\n', at + 1)) ++n;
   for (size_t at = s.find('\r'); at != s.npos; at = s.find('\r', at + 1))
     n += at + 1 == s.size() || s[at + 1] != '\n';
   return n;
