@@ -32,7 +32,8 @@ TEST_F(CliCorpusStreams, FromOneProgramToTheNext) {
   r = run("gzip -c a.jsonl | quern corpus extract - --out - | quern corpus filter - --filter pii --out -");
   EXPECT_EQ(r.out, kept) << r.err;
   r = run("quern corpus filter web=- --filter pii --out - < a.jsonl");
-  EXPECT_EQ(r.out, "{\"text\":\"mail <EMAIL>\",\"source\":\"web\"}\n{\"text\":\"two\",\"source\":\"web\"}\n") << r.err;
+  EXPECT_EQ(r.out, "{\"text\":\"mail <EMAIL>\",\"source\":\"web\"}\n{\"text\":\"two\",\"source\":\"web\"}\n")
+      << r.err;
   r = run("gzip -c a.jsonl | quern corpus stats - --json");
   EXPECT_EQ(Json::parse(r.out).at("all").at("documents").as_int(), 2) << r.out << r.err;
   r = run("cat a.jsonl | quern corpus filter - --filter pii --out o");
@@ -51,7 +52,8 @@ TEST_F(CliCorpusStreams, TheFormIsToldByTheFirstBytesOrAFlag) {
   write_file(dir_ + "/a.csv", "text,n\none,1\n");
   Ran r = run("quern corpus extract - --out - < a.csv");
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.err.find("are not those of JSON lines, WARC or HTML: name the format (--form)"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("are not those of JSON lines, WARC or HTML: name the format (--form)"), std::string::npos)
+      << r.err;
   EXPECT_EQ(run("quern corpus extract - --form csv --out - < a.csv").out, "{\"text\":\"one\",\"n\":\"1\"}\n");
   r = run("printf '%%PDF-1.4' | quern corpus extract - --out -");
   EXPECT_NE(r.err.find("PDF is not read"), std::string::npos) << r.err;
