@@ -1,7 +1,5 @@
 // quern corpus dedup and build: remove exact duplicates and near-duplicates, write the kept documents as JSONL.zst
 // with manifest.json and report.html; from flags, or from a recipe.
-#include <glob.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -14,6 +12,7 @@
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 #include "quern/corpus/bytes/byte_stream.h"
+#include "quern/corpus/io/input_paths.h"
 #include "quern/corpus/stages/corpus_build.h"
 
 namespace quern::cli {
@@ -89,16 +88,6 @@ void run_later_stages(const CorpusRecipe& recipe, const BuildState& state, const
   }
 }
 
-// Of a pattern: one that matches nothing.
-bool is_missing(const std::string& path) {
-  if (is_pipe(path) || std::filesystem::exists(path)) return false;
-  if (path.find_first_of("*?[") == path.npos) return true;
-  glob_t found{};
-  const bool none = ::glob(path.c_str(), 0, nullptr, &found) != 0;
-  ::globfree(&found);
-  return none;
-}
-
 // The configuration on stdout, the sources on stderr. The exit status: 1 when a path leads to nothing.
 int check_recipe(const CorpusRecipe& recipe) {
   Json config = recipe.config().json();
@@ -111,7 +100,7 @@ int check_recipe(const CorpusRecipe& recipe) {
   int status = 0;
   for (const SourceSettings& s : recipe.source)
     for (const std::string& path : s.paths)
-      if (is_missing(path)) {
+      if (!is_pipe(path) && !is_path_or_pattern(path)) {
         fmt::print(stderr, "error: source {}: {}: no such file or folder\n", s.name, path);
         status = 1;
       }

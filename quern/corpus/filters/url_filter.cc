@@ -10,9 +10,12 @@
 #include "quern/corpus/filters/filter_makers.h"
 #include "quern/corpus/text/aho_corasick.h"
 #include "quern/corpus/text/word_lists.h"
+#include "quern/text/unicode/ascii_case.h"
 
 namespace quern::corpus {
 namespace {
+
+using text::ascii_lowercase;
 
 constexpr const char* kRules[] = {"url_domain", "url_listed", "url_word"};
 
@@ -22,12 +25,6 @@ struct UrlLists {
   AhoCorasick automaton;
 };
 
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
 bool word_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c & 0x80); }
 
 std::string_view without_scheme(std::string_view url) {
@@ -54,7 +51,7 @@ class UrlFilter : public DocumentFilter {
     FilterResult j;
     j.text = utf8;
     if (url.empty()) return j;
-    const std::string all = lowered(url);
+    const std::string all = ascii_lowercase(url);
     const std::string_view bare = without_scheme(all);
     std::string_view host = bare.substr(0, bare.find_first_of("/?#"));
     if (const size_t at = host.rfind('@'); at != host.npos) host.remove_prefix(at + 1);
@@ -90,7 +87,7 @@ FilterMaker url_filter(const std::string& folder) {
   const auto read = [&](const char* name, auto&& put) {
     if (!fs::exists(at / name)) return;
     ++found;
-    for (const std::string& e : read_word_list(at / name)) put(lowered(e));
+    for (const std::string& e : read_word_list(at / name)) put(ascii_lowercase(e));
   };
   read("domains.txt", [&](const std::string& e) { lists->domains.insert(e); });
   read("urls.txt", [&](const std::string& e) { lists->urls.emplace(without_scheme(e)); });

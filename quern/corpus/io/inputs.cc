@@ -1,13 +1,12 @@
 #include "quern/corpus/io/inputs.h"
 
-#include <glob.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
 
 #include "quern/base/error.h"
 #include "quern/corpus/bytes/ascii.h"
+#include "quern/corpus/io/input_paths.h"
 #include "quern/corpus/io/parquet.h"
 #include "quern/corpus/io/run_manifest.h"
 #include "quern/text/unicode/utf8.h"
@@ -177,30 +176,6 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
   if (in.files.size() == before) fail("{}: contains no readable file ({})", path_word, kEndings);
 }
 
-std::vector<std::string> globbed(const std::string& pattern, int& code) {
-  glob_t found{};
-  code = ::glob(pattern.c_str(), 0, nullptr, &found);
-  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
-  ::globfree(&found);
-  return paths;
-}
-
-// Whether a word with = is a path as it stands: folders of partitions are called month=5.
-bool is_path(const std::string& word) {
-  int code = 0;
-  return fs::exists(word) || (word.find_first_of("*?[") != word.npos && !globbed(word, code).empty());
-}
-
-// The paths that a pattern with *, ? or […] stands for, sorted; a path that exists is itself, whatever is in its name.
-std::vector<std::string> matching_paths(const std::string& word) {
-  if (word.find_first_of("*?[") == word.npos || fs::exists(word)) return {word};
-  int code = 0;
-  std::vector<std::string> paths = globbed(word, code);
-  if (code != 0 && code != GLOB_NOMATCH) fail("{}: a folder of this pattern cannot be read", word);
-  if (paths.empty()) fail("{}: no file or folder matches this pattern", word);
-  return paths;
-}
-
 }  // namespace
 
 uint32_t Inputs::source_of(const InputFile& file, uint64_t number) const {
@@ -253,7 +228,8 @@ Inputs find_inputs(std::span<const std::string> words, const std::string& form, 
   const std::optional<InputForm> forced = forced_form(form);
   for (const std::string& word : words) {
     const size_t cut = word.find('=');
-    const bool named = source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !is_path(word);
+    const bool named =
+        source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !is_path_or_pattern(word);
     const std::string name = named ? word.substr(0, cut) : source.empty() ? kUnnamedSource : source;
     const uint32_t index = source_index(in, name);
     for (const std::string& path : matching_paths(named ? word.substr(cut + 1) : word))

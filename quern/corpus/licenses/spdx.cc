@@ -4,9 +4,12 @@
 #include <unordered_map>
 
 #include "quern/corpus/bytes/ascii.h"
+#include "quern/text/unicode/ascii_case.h"
 
 namespace quern::corpus {
 namespace {
+
+using text::ascii_lowercase;
 
 // Those that texts state; the list has some 700.
 constexpr std::string_view kIdentifiers =
@@ -41,16 +44,10 @@ constexpr std::string_view kWithoutLater =
 constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"expat", "MIT"}, {"apache2", "Apache-2.0"}, {"boost", "BSL-1.0"}, {"cc0", "CC0-1.0"}, {"mpl2", "MPL-2.0"}};
 
-std::string lower(std::string_view s) {
-  std::string out(s);
-  std::ranges::transform(out, out.begin(), ascii_lower);
-  return out;
-}
-
 const std::unordered_map<std::string, std::string>& identifiers() {
   static const auto table = [] {
     std::unordered_map<std::string, std::string> t;
-    for (std::string& id : spdx_identifiers()) t.emplace(lower(id), std::move(id));
+    for (std::string& id : spdx_identifiers()) t.emplace(ascii_lowercase(id), std::move(id));
     for (const auto& [name, id] : kOtherNames) t.emplace(name, id);
     return t;
   }();
@@ -76,7 +73,7 @@ SpdxExpression read_expression(std::string_view s, size_t i) {
     std::string_view word = s.substr(begin, i - begin);
     while (word.ends_with('.')) word.remove_suffix(1);
     if (word.empty()) return e;
-    const std::string small = lower(word);
+    const std::string small = ascii_lowercase(word);
     const bool joins = small == "and" || small == "or" || small == "with";
     if (joins == wants_name) return e;
     if (joins) {
@@ -132,7 +129,7 @@ std::vector<std::string> spdx_identifiers() {
 }
 
 std::string spdx_identifier(std::string_view name) {
-  std::string small = lower(name);
+  std::string small = ascii_lowercase(name);
   const bool later = small.ends_with('+');
   if (later) small.pop_back();
   if (kWithoutLater.find(" " + small + " ") != kWithoutLater.npos) small += later ? "-or-later" : "-only";

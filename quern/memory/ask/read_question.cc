@@ -13,18 +13,14 @@
 #include "quern/memory/wording/table.h"
 #include "quern/memory/wording/wording.h"
 #include "quern/recall/words/tokens.h"
+#include "quern/text/unicode/ascii_case.h"
 
 namespace quern::memory {
 namespace {
 
-constexpr size_t kTurnsLookedAt = 20;  // of the context, the newest
+using text::ascii_lowercase;
 
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
+constexpr size_t kTurnsLookedAt = 20;  // of the context, the newest
 
 // What the questions before this one left: a time, the topic and speaker of the newest, and the turn that said it.
 struct Carried {
@@ -41,9 +37,9 @@ class QuestionReader {
   QuestionReader(const QuestionFrame& frame) : f_(frame) {
     for (const std::string& s : f_.speakers)
       recall::for_each_word(
-          s, [&](size_t b, size_t e) { people_.push_back(lowered(std::string_view(s).substr(b, e - b))); });
-    for (size_t i = people_.size(); i-- > 0;) people_.push_back(people_[i] + "s");  // Adas Nachrichten
-    for (const std::string& s : f_.speakers) people_.push_back(lowered(s));         // 李娜: a word of several
+          s, [&](size_t b, size_t e) { people_.push_back(ascii_lowercase(std::string_view(s).substr(b, e - b))); });
+    for (size_t i = people_.size(); i-- > 0;) people_.push_back(people_[i] + "s");   // Adas Nachrichten
+    for (const std::string& s : f_.speakers) people_.push_back(ascii_lowercase(s));  // 李娜: a word of several
   }
 
   ReadQuestion run(std::string_view question, const std::vector<ContextTurn>& context) {
@@ -217,7 +213,7 @@ class QuestionReader {
   bool names_speakers(const std::string& text) const {
     bool found = false;
     recall::for_each_word(text, [&](size_t b, size_t e) {
-      found |= std::find(people_.begin(), people_.end(), lowered(std::string_view(text).substr(b, e - b))) !=
+      found |= std::find(people_.begin(), people_.end(), ascii_lowercase(std::string_view(text).substr(b, e - b))) !=
                people_.end();
     });
     return found;

@@ -6,16 +6,12 @@
 #include <cctype>
 
 #include "quern/memory/time/lexicon.h"
+#include "quern/text/unicode/ascii_case.h"
 
 namespace quern::memory {
 namespace {
 
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
+using text::ascii_lowercase;
 
 bool letter(std::string_view s, size_t i) {
   return i < s.size() && (static_cast<unsigned char>(s[i]) >= 0x80 || std::isalnum(static_cast<unsigned char>(s[i])));
@@ -33,7 +29,9 @@ std::vector<size_t> places(const std::string& lower, const std::string& name) {
   return out;
 }
 
-bool names(std::string_view text, std::string_view phrase) { return !places(lowered(text), lowered(phrase)).empty(); }
+bool names(std::string_view text, std::string_view phrase) {
+  return !places(ascii_lowercase(text), ascii_lowercase(phrase)).empty();
+}
 
 // The word in front of a place.
 std::string_view word_before(std::string_view s, size_t at) {
@@ -122,11 +120,11 @@ bool speaks(std::string_view question, std::string_view who, std::string_view wh
 
 std::optional<int32_t> speaker_meant(std::string_view question, const std::vector<std::string>& speakers,
                                      const std::string& asker) {
-  const std::string lower = lowered(question);
+  const std::string lower = ascii_lowercase(question);
   std::vector<Mention> found;
   bool several = false;
   for (size_t s = 0; s < speakers.size(); ++s) {
-    const std::string name = lowered(speakers[s]);
+    const std::string name = ascii_lowercase(speakers[s]);
     for (const size_t at : places(lower, name)) {
       several |= !found.empty() && found.front().speaker != static_cast<int32_t>(s);
       found.push_back({static_cast<int32_t>(s), at, at + name.size()});
@@ -140,16 +138,16 @@ std::optional<int32_t> speaker_meant(std::string_view question, const std::vecto
   const bool me = speaks(question, "I", "my"), you = speaks(question, "you", "your");
   if (me == you) return std::nullopt;
   for (size_t s = 0; s < 2; ++s)
-    if ((lowered(speakers[s]) == lowered(asker)) == me) return static_cast<int32_t>(s);
+    if ((ascii_lowercase(speakers[s]) == ascii_lowercase(asker)) == me) return static_cast<int32_t>(s);
   return std::nullopt;
 }
 
 std::optional<SpeakerLeftOut> speaker_left_out(std::string_view question, const std::vector<std::string>& speakers) {
-  const std::string lower = lowered(question);
+  const std::string lower = ascii_lowercase(question);
   std::optional<SpeakerLeftOut> out;
   size_t named = 0;
   for (size_t s = 0; s < speakers.size(); ++s)
-    for (const size_t at : places(lower, lowered(speakers[s]))) {
+    for (const size_t at : places(lower, ascii_lowercase(speakers[s]))) {
       ++named;
       if (const size_t begin = left_out(lower, at); begin != std::string::npos)
         out = {static_cast<int32_t>(s), begin, at + speakers[s].size()};
@@ -167,10 +165,10 @@ std::string with_names_mended(std::string_view question, const std::vector<std::
       out += question[i++];
       continue;
     }
-    const std::string word(question.substr(i, end - i)), lower = lowered(word);
+    const std::string word(question.substr(i, end - i)), lower = ascii_lowercase(word);
     const std::string* meant = nullptr;
     for (const std::string& s : speakers) {
-      const std::string name = lowered(s);
+      const std::string name = ascii_lowercase(s);
       if (lower == name || lower == name + "s") {
         meant = nullptr;
         break;
@@ -193,7 +191,7 @@ std::string with_names_mended(std::string_view question, const std::vector<std::
 }
 
 bool speaks_of_all(std::string_view question) {
-  const std::string lower = lowered(question);
+  const std::string lower = ascii_lowercase(question);
   for (const char* w : {"they", "we", "both", "the two", "us", "everyone", "everybody"})
     if (!places(lower, w).empty()) return true;
   return false;

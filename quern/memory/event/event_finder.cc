@@ -8,9 +8,12 @@
 #include "quern/memory/event/event_words.h"
 #include "quern/memory/kinds/telling_kinds.h"
 #include "quern/recall/words/tokens.h"
+#include "quern/text/unicode/ascii_case.h"
 
 namespace quern::memory {
 namespace {
+
+using text::ascii_lowercase;
 
 constexpr size_t kCandidates = 200;
 constexpr double kOtherWord = 0.55;  // of what the event's own word counts
@@ -43,13 +46,6 @@ constexpr std::string_view kReporting[] = {"today",          "finally",    "yest
                                            "done",           "so,",        "news",      "we're in",     "it's over",
                                            "this afternoon", "now"};
 
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
-
 bool has_any(std::string_view text, Words phrases) {
   const auto letter = [&](size_t i) { return i < text.size() && text[i] >= 'a' && text[i] <= 'z'; };
   return std::any_of(phrases.begin(), phrases.end(), [&](std::string_view p) {
@@ -60,7 +56,7 @@ bool has_any(std::string_view text, Words phrases) {
 }
 
 std::string stem(std::string_view word) {
-  std::string out = lowered(word);
+  std::string out = ascii_lowercase(word);
   recall::porter_stem(out);
   return out;
 }
@@ -82,7 +78,7 @@ std::optional<TimeRange> announced_in(const std::string& text, LocalSeconds said
     }
     return std::nullopt;
   };
-  const std::string lower = lowered(text);
+  const std::string lower = ascii_lowercase(text);
   if (has_any(lower, kTomorrow)) return TimeRange{(today + int64_t{1}) * kDaySeconds, ahead(1)};
   if (auto r = range_at(ahead(31), "day")) return r;
   if (auto r = range_at(ahead(7), "week")) return r;
@@ -103,9 +99,9 @@ class EventFinder {
       : s_(source), speaker_(speaker) {
     for (const std::string& who : s_.speakers)
       recall::for_each_word(
-          who, [&](size_t b, size_t e) { people_.insert(lowered(std::string_view(who).substr(b, e - b))); });
-    recall::for_each_word(name, [&](size_t b, size_t e) { add(lowered(name.substr(b, e - b))); });
-    kind_ = kinds_.named(lowered(name));
+          who, [&](size_t b, size_t e) { people_.insert(ascii_lowercase(std::string_view(who).substr(b, e - b))); });
+    recall::for_each_word(name, [&](size_t b, size_t e) { add(ascii_lowercase(name.substr(b, e - b))); });
+    kind_ = kinds_.named(ascii_lowercase(name));
   }
 
   std::optional<EventFound> run() {
@@ -127,7 +123,7 @@ class EventFinder {
       if (score < kAsGood * best) continue;
       EventFound out{row, s_.text(row)};
       out.announced = announced(out.text, s_.table.local(row));
-      out.ahead = !out.announced && has_any(lowered(out.text), kAhead);
+      out.ahead = !out.announced && has_any(ascii_lowercase(out.text), kAhead);
       return out;
     }
     return std::nullopt;
@@ -184,7 +180,7 @@ class EventFinder {
   }
 
   double score_of(uint32_t row) {
-    const std::string text = s_.text(row), lower = lowered(text);
+    const std::string text = s_.text(row), lower = ascii_lowercase(text);
     double score = covered(text);
     const double kind = lower.ends_with('?') ? 0 : of_kind(text);
     if (kind >= kMinOfKind) score = std::min(1.0, score * (1 - kOfKind / 2) + kOfKind * kind);

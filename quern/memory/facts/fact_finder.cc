@@ -9,6 +9,7 @@
 #include "quern/memory/facts/other_people.h"
 #include "quern/memory/kinds/telling_kinds.h"
 #include "quern/recall/words/tokens.h"
+#include "quern/text/unicode/ascii_case.h"
 
 namespace quern::memory {
 
@@ -32,6 +33,8 @@ bool has_name(std::string_view text) {
 }
 
 namespace {
+
+using text::ascii_lowercase;
 
 using W = std::string_view;
 constexpr W kChanged[] = {"now",
@@ -143,13 +146,6 @@ constexpr double kHasEnded = 1.2;      // a logit
 constexpr double kMinOdds = 0.02;      // probability of what is considered
 constexpr double kSure = 0.2;          // of what answers
 
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
-
 std::string stem(std::string_view word) {
   std::string out(word);
   recall::porter_stem(out);
@@ -192,7 +188,7 @@ class StatementFinder {
   FactStatement judge(uint32_t row) {
     FactStatement out{row, 0};
     const bool own = !q_.speaker || t_.speaker[row] == *q_.speaker;
-    const std::string text = text_(row), lower = lowered(text);
+    const std::string text = text_(row), lower = ascii_lowercase(text);
     const bool of_job = q_.field && q_.field->kind == "job";
     const std::string own_words = of_job && q_.relative.empty() ? without_other_subjects(lower) : lower;
     const double share = words_there(lower, stems_);
@@ -211,7 +207,7 @@ class StatementFinder {
     double about = share;
     if (row > 0 && t_.session[row - 1] == t_.session[row] && t_.speaker[row - 1] != t_.speaker[row]) {
       const std::string before = text_(row - 1);
-      const std::string asked = lowered(before);
+      const std::string asked = ascii_lowercase(before);
       const double named = words_there(asked, stems_);
       const double of_kind = kind_ < 0 ? 0 : kinds_.scores(before)[static_cast<size_t>(kind_)];
       const bool asks = before.find('?') != before.npos || (named > 0 && before.size() < kShortQuestion);

@@ -4,9 +4,12 @@
 
 #include "quern/memory/facts/fact_fields.h"
 #include "quern/recall/words/tokens.h"
+#include "quern/text/unicode/ascii_case.h"
 
 namespace quern::memory {
 namespace {
+
+using text::ascii_lowercase;
 
 using W = std::string_view;
 constexpr W kOfTalk[] = {"say",      "said",    "says",    "tell",      "told",     "mention",    "mentioned",
@@ -41,13 +44,6 @@ constexpr W kIdle[] = {"current", "currently",  "now",     "days",     "moment",
 
 constexpr size_t kOpening = 30;  // bytes of a time in front of the question
 
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
-
 bool begins(std::string_view q, std::initializer_list<W> openings) {
   return std::any_of(openings.begin(), openings.end(), [&](W o) { return q.starts_with(o); });
 }
@@ -66,7 +62,7 @@ bool in_the_present(const std::string& q) {
 
 std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid time,
                                           const std::vector<std::string>& speakers, const std::string& asker) {
-  std::string q = lowered(question);
+  std::string q = ascii_lowercase(question);
   if (const size_t comma = q.find(", ");
       comma < kOpening && comma + 2 < q.size() &&
       begins(q, {"in ", "at ", "on ", "last ", "back in ", "as of ", "by ", "during "}))
@@ -74,7 +70,7 @@ std::optional<FactQuestion> fact_question(std::string_view question, TimeSaid ti
   FactQuestion out;
   std::vector<std::string> names;
   for (size_t i = 0; i < speakers.size(); ++i) {
-    names.push_back(lowered(speakers[i]));
+    names.push_back(ascii_lowercase(speakers[i]));
     if (has_phrase(q, names.back()) && !out.speaker) out.speaker = static_cast<int32_t>(i);
   }
   const bool mine =

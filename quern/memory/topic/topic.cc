@@ -6,9 +6,12 @@
 #include "quern/base/error.h"
 #include "quern/memory/time/lexicon.h"
 #include "quern/recall/words/tokens.h"
+#include "quern/text/unicode/ascii_case.h"
 
 namespace quern::memory {
 namespace {
+
+using text::ascii_lowercase;
 
 // Words about talking, remembering and asking, by their stems: they say what to do, not what about.
 constexpr std::string_view kOfTalking =
@@ -114,13 +117,6 @@ const std::unordered_set<std::string>& of_talking() {
   return set;
 }
 
-std::string lowered(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
-
 std::string stem_of(std::string_view word) {
   std::string stem(word);
   recall::porter_stem(stem);
@@ -137,7 +133,7 @@ bool in_compound(std::string_view question, size_t begin, size_t end) {
     return i < question.size() && recall::kAsciiWord[static_cast<uint8_t>(question[i])];
   };
   const auto says = [&](size_t from, size_t to) {
-    const std::string other = lowered(question.substr(from, to - from));
+    const std::string other = ascii_lowercase(question.substr(from, to - from));
     return !other.empty() && !recall::is_stopword(other) && !talks(other);
   };
   if (end < question.size() && question[end] == '-' && letter(end + 1)) {
@@ -216,7 +212,7 @@ Topic topic_of(std::string_view question, const TimeQuery& time, const std::vect
       const size_t at = from + b, stop = from + e;
       for (const TimeConstraint& c : time.constraints)
         if (at < c.end && stop > c.begin) return;
-      std::string word = lowered(question.substr(at, stop - at));
+      std::string word = ascii_lowercase(question.substr(at, stop - at));
       subject |= std::find(std::begin(kOfSubject), std::end(kOfSubject), word) != std::end(kOfSubject);
       object = still_object(object, word);
       if (word.size() < 2 || recall::is_stopword(word)) return;
@@ -238,7 +234,7 @@ Topic topic_of(std::string_view question, const TimeQuery& time, const std::vect
 }
 
 bool points_at_a_time(std::string_view question) {
-  const std::string q = lowered(question);
+  const std::string q = ascii_lowercase(question);
   return has_any(q, {"then",
                      "that day",
                      "that time",
@@ -283,7 +279,7 @@ bool points_at_a_time(std::string_view question) {
 }
 
 bool points_at_a_thing(std::string_view question) {
-  const std::string q = lowered(question);
+  const std::string q = ascii_lowercase(question);
   return has_any(q, {"it", "that", "this", "those", "these", "them", "they", "he", "she", "him", "her", "more", "yes",
                      "yeah", "sure", "please do", "go ahead", "of course", "absolutely"});
 }
