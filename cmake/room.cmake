@@ -10,11 +10,14 @@ if(QUERN_TESTS)
 endif()
 
 # -Wstringop-overflow, -Warray-bounds, -Wrestrict: GCC 12 sees overflows and overlaps in std::string and std::vector
-# copies that are not there.
+# copies that are not there. At -O3, which the wheel has, it also sees uninitialized and foreign memory in their moves.
 add_library(quern_flags INTERFACE)
 target_include_directories(quern_flags INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/gen> $<INSTALL_INTERFACE:include>)
 target_compile_options(quern_flags INTERFACE $<BUILD_INTERFACE:-Wall -Wextra -Wno-psabi -fno-math-errno $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow -Wno-array-bounds -Wno-restrict>>)
+if(QUERN_WHEEL AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(quern_flags INTERFACE $<BUILD_INTERFACE:-Wno-maybe-uninitialized -Wno-stringop-overread -Wno-free-nonheap-object>)
+endif()
 set(QUERN_FMT fmt::fmt)
 if(QUERN_WHEEL)  # Debian has no archive of it
   set(QUERN_FMT quern_fmt)
@@ -63,11 +66,10 @@ function(quern_precompiled TARGET)
   target_precompile_headers(${TARGET} REUSE_FROM ${pch})
 endfunction()
 
-# What only reads, writes and waits is compiled with -O2: it is a third of the code, and -O3 costs time there alone. The
-# wheel has it small.
+# What only reads, writes and waits is small in the wheel: it is a third of the code.
 function(quern_cold TARGET)
-  target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:$<IF:$<BOOL:${QUERN_WHEEL}>,-Os,-O2>>)
   if(QUERN_WHEEL)
+    target_compile_options(${TARGET} PRIVATE -Os)
     set_target_properties(${TARGET} PROPERTIES PCH_WARN_INVALID OFF)  # that of -O3 does not serve here
   endif()
 endfunction()
@@ -90,17 +92,6 @@ function(quern_isa_flags)
       set_source_files_properties(${f} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-O3")
     elseif(f MATCHES "_ref\\.cc$")
       set_source_files_properties(${f} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-O3")
-    endif()
-  endforeach()
-endfunction()
-
-# At -O3 it also sees uninitialized and foreign memory in std::variant, std::function and std::string moves of these files;
-# not in RelWithDebInfo, where warnings are errors.
-set(QUERN_O3_NOISE "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-maybe-uninitialized;-Wno-stringop-overread;-Wno-free-nonheap-object>")
-function(quern_o3_noise)
-  foreach(f ${ARGN})
-    if(f MATCHES "/(samples|read_question|select_dates|select_rows|select_sessions|zamba_config|zamba2_config|chat_api|engine_host)\\.cc$")
-      set_source_files_properties(${f} PROPERTIES COMPILE_OPTIONS "${QUERN_O3_NOISE}")
     endif()
   endforeach()
 endfunction()
@@ -135,7 +126,6 @@ function(quern_room NAME)
   list(FILTER benches INCLUDE REGEX "_bench\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
   quern_isa_flags(${sources})
-  quern_o3_noise(${sources})
   if(NOT sources)
     set(sources ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
   endif()
@@ -146,6 +136,7 @@ function(quern_room NAME)
   endforeach()
   target_link_libraries(quern_${NAME} PRIVATE ${R_LIBS})
   quern_precompiled(quern_${NAME})
+  quern_batched(quern_${NAME})
   if(NAME MATCHES "^serve_")
     quern_cold(quern_${NAME})
   endif()
@@ -160,6 +151,7 @@ function(quern_room NAME)
     add_executable(test_${NAME} ${tests})
     target_link_libraries(test_${NAME} PRIVATE quern_${NAME} GTest::gtest GTest::gtest_main)
     quern_precompiled(test_${NAME} quern_test_pch)
+    quern_batched(test_${NAME})
     target_compile_definitions(test_${NAME} PRIVATE QUERN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" QUERN_BINARY_DIR="${CMAKE_BINARY_DIR}")
     set_target_properties(test_${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
     quern_add_test(${NAME} PROGRAM test_${NAME})
