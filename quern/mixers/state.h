@@ -20,6 +20,7 @@ struct StatePart {
   int64_t snapshot_alignment = 1;  // snapshots are exact at multiples of this
   bool snapshots_inside = false;   // fixed: the mixer fills the batch's cuts, so a forward need not end at a snapshot
   int shard_axis = -1;             // axis of `shape` that head-parallel ranks split; -1 = replicated
+  bool over_ranks = false;         // the mixer can fill it from a prompt over ranks (ranks/prompt_shards.h)
 };
 
 struct StateSpec {

@@ -9,7 +9,8 @@
 #include "quern/comm/in_process.h"
 #include "quern/infer/cache/session.h"
 #include "quern/infer/engine/engine.h"
-#include "quern/mixers/ranks/cache_shards.h"
+#include "quern/mixers/ranks/prompt_shards.h"
+#include "quern/models/model_wrapper.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -29,8 +30,20 @@ struct Answer {
   std::vector<double> logprobs;
 };
 
-Answer greedy(models::Model& m, const Tokens& prompt, int64_t n, DType kv, const mixers::CacheShards* shards) {
-  infer::Engine engine(m, {.kv = kv, .chunk = 16, .cache_bytes = 0, .shards = shards});
+// Counts the rows that go through it.
+struct CountedModel : models::ModelWrapper {
+  using ModelWrapper::ModelWrapper;
+  int64_t rows = 0;
+  grad::Var hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) override {
+    rows += std::ssize(ids);
+    return ModelWrapper::hidden(tape, ids, batch);
+  }
+};
+
+Answer greedy(models::Model& m, const Tokens& prompt, int64_t n, DType kv, const mixers::CacheShards* shards,
+              int64_t shard_prompts_from = 256) {
+  infer::Engine engine(
+      m, {.kv = kv, .chunk = 16, .cache_bytes = 0, .shards = shards, .shard_prompts_from = shard_prompts_from});
   infer::Request r{.prompt = prompt};
   r.options.sampling.temperature = 0;
   r.options.max_tokens = n;
@@ -58,6 +71,32 @@ TEST_P(ShardsOn, SameTokensForAnyNumberOfRanks) {
           for (size_t i = 0; i < a.logprobs.size() && t == DType::f64; ++i)
             EXPECT_NEAR(a.logprobs[i], alone.logprobs[i], 1e-10);
         });
+  }
+}
+
+// The same where the ranks compute the prompt together.
+class PromptsOverRanks : public testing::TestWithParam<const char*> {};
+
+TEST_P(PromptsOverRanks, GiveTheSameTokens) {
+  const Golden golden(GetParam());
+  for (DType t : {DType::f64, DType::f32}) {
+    std::vector<std::unique_ptr<models::Model>> models;
+    for (int r = 0; r < 4; ++r) models.push_back(load_golden(golden, t, t == DType::f32));
+    EXPECT_TRUE(mixers::PromptShards::serve(models[0]->sites(t)));
+    for (const int64_t n : {70, 97}) {
+      const Tokens prompt = random_tokens(n, models[0]->vocab_size());
+      const Answer alone = greedy(*models[0], prompt, 24, t, nullptr);
+      for (int p : {1, 2, 3, 4})
+        comm::run_ranks(p, [&](comm::Communicator& c) {
+          const mixers::CacheShards shards(c, {}, 3);
+          CountedModel counted(*models[static_cast<size_t>(c.rank())]);
+          const Answer a = greedy(counted, prompt, 24, t, &shards, 64);
+          EXPECT_EQ(a.tokens, alone.tokens) << p << " ranks, " << n << " tokens";
+          for (size_t i = 0; i < a.logprobs.size(); ++i)
+            EXPECT_NEAR(a.logprobs[i], alone.logprobs[i], t == DType::f64 ? 1e-10 : 1e-4);
+          EXPECT_EQ(c.all_reduce(counted.rows - 24), n - 1) << "all but 24 single steps are shared";
+        });
+    }
   }
 }
 
@@ -95,14 +134,37 @@ TEST_P(ShardsOn, EveryRowIsOnOneRank) {
   });
 }
 
+std::string golden_name(const testing::TestParamInfo<const char*>& i) {
+  std::string s = i.param;
+  std::replace(s.begin(), s.end(), '-', '_');
+  return s;
+}
+
 INSTANTIATE_TEST_SUITE_P(Goldens, ShardsOn,
                          testing::Values("llama-gqa", "mistral-window", "zamba2-2block-rope", "zaya-5-4x2",
                                          "zaya-5-sliding", "granite-h-moe"),
-                         [](const auto& i) {
-                           std::string s = i.param;
-                           std::replace(s.begin(), s.end(), '-', '_');
-                           return s;
-                         });
+                         golden_name);
+INSTANTIATE_TEST_SUITE_P(Goldens, PromptsOverRanks,
+                         testing::Values("llama-gqa", "qwen3-dynamic", "mistral-window", "zamba2-2block-rope",
+                                         "zamba2-bounded", "falcon-h1", "granite-h-moe", "zaya-2-bias", "zaya-5-4x2",
+                                         "zaya-5-sliding"),
+                         golden_name);
+
+// A model with a mixer that cannot compute its prompt over ranks computes it on each.
+TEST(Shards, PromptsOfOtherMixersGoThroughEveryRank) {
+  const Golden golden("zamba-6");
+  std::vector<std::unique_ptr<models::Model>> models;
+  for (int r = 0; r < 2; ++r) models.push_back(load_golden(golden, DType::f64, false));
+  EXPECT_FALSE(mixers::PromptShards::serve(models[0]->sites(DType::f64)));
+  const Tokens prompt = random_tokens(70, models[0]->vocab_size());
+  const Answer alone = greedy(*models[0], prompt, 8, DType::f64, nullptr);
+  comm::run_ranks(2, [&](comm::Communicator& c) {
+    const mixers::CacheShards shards(c);
+    CountedModel counted(*models[static_cast<size_t>(c.rank())]);
+    EXPECT_EQ(greedy(counted, prompt, 8, DType::f64, &shards, 64).tokens, alone.tokens);
+    EXPECT_EQ(counted.rows, 77);
+  });
+}
 
 TEST(Shards, NoPrefixCacheOverRanks) {
   const auto model = load_golden(Golden("llama-gqa"), DType::f32, false);

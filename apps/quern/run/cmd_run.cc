@@ -201,7 +201,7 @@ int answer_once(models::Model& model, const RunOptions& r, const std::vector<int
   return 0;
 }
 
-// Every rank runs the whole model on all tokens and keeps its share of the caches.
+// Every rank runs its share of a long prompt and all other tokens, and keeps its share of the caches.
 int answer_over_ranks(const RunOptions& r, const models::LoadOptions& load, const std::vector<int32_t>& prompt,
                       infer::GenerateOptions o, infer::EngineOptions options) {
   auto answer = [&](comm::Communicator& comm) {
@@ -351,9 +351,9 @@ int cmd_run(Words args) {
       .settings(r.mcp)
       .settings(r.think)
       .flag("--shard-context", r.shard_context,
-            "under mpirun, with -p: shard the KV cache across ranks (context parallelism); the tokens are the same "
-            "for any "
-            "number of ranks with --dtype f32 --kv f32, else rounding may change them")
+            "under mpirun, with -p: shard the KV cache and the work of the prompt across ranks (context "
+            "parallelism); the "
+            "tokens are the same for any number of ranks with --dtype f32 --kv f32, else rounding may change them")
       .flag("--trace FILE", r.trace,
             "where the time goes, as a table, and a trace for Chrome written to FILE, and as a page next to it")
       .flag("--json", r.json, "with -p: print one JSON object")

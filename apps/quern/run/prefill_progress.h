@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "apps/quern/cli/wait_line.h"
+#include "quern/mixers/ranks/prompt_shards.h"
 #include "quern/models/model_wrapper.h"
 
 namespace quern::cli {
@@ -14,7 +15,8 @@ class CountingModel : public models::ModelWrapper {
   using ModelWrapper::ModelWrapper;
   grad::Var hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) override {
     grad::Var h = ModelWrapper::hidden(tape, ids, batch);
-    tokens_ += std::ssize(ids);
+    const mixers::PromptShards* prompt = batch.placement.prompt_shards();
+    tokens_ += prompt ? prompt->rows().tokens() : std::ssize(ids);
     return h;
   }
   int64_t tokens() const { return tokens_; }

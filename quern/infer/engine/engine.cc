@@ -20,7 +20,7 @@
 #include "quern/infer/engine/step_snapshots.h"
 #include "quern/infer/sampling/select_logits.h"
 #include "quern/kernels/cpu/products.h"
-#include "quern/mixers/ranks/cache_shards.h"
+#include "quern/mixers/ranks/prompt_shards.h"
 #include "quern/models/context_length.h"
 #include "quern/trace/trace.h"
 
@@ -28,6 +28,8 @@ namespace quern::infer {
 namespace {
 
 using Clock = Sequence::Clock;
+
+constexpr int64_t kMostTokensOverRanks = 32768;  // whose rows a rank holds at once
 
 std::string message_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
@@ -161,6 +163,24 @@ struct Engine::Impl {
     }
   }
 
+  // Of a new sequence's prompt: the tokens that ranks compute together, all but the last, whose logits are wanted; 0: none.
+  int64_t tokens_over_ranks(const Sequence& s) const {
+    if (!o.shards || o.shards->comm().size() == 1 || s.fed() > 0 || !s.variant.empty()) return 0;
+    if (s.r.options.record || s.r.options.score_prompt || !mixers::PromptShards::serve(sites)) return 0;
+    const int64_t n = std::min(s.prompt - 1, kMostTokensOverRanks);
+    return n + 1 < o.shard_prompts_from || n < mixers::PromptShards::least_tokens(*o.shards) ? 0 : n;
+  }
+
+  void compute_over_ranks(Sequence& s, int64_t n) {
+    const mixers::PromptShards prompt(*o.shards, s.state, n);
+    std::vector<int32_t> ids;
+    for (const int64_t row : prompt.rows().rows()) ids.push_back(s.tokens[static_cast<size_t>(row)]);
+    const trace::Span part(trace::Kind::part, "prompt");
+    grad::Tape tape(grad::Tape::inference);
+    model.hidden(tape, ids, prompt.batch());
+    s.state.advance(n);
+  }
+
   // One forward pass over all segments; the logits of the sequences whose tokens end here.
   std::vector<SequenceLogits> forward(const std::vector<StepSegment>& segments) {
     const StepSnapshots snapshots(segments, sites);
@@ -268,6 +288,9 @@ struct Engine::Impl {
     std::optional<trace::Span> part(std::in_place, trace::Kind::part, "admission");
     drop_cancelled();
     admit();
+    for (size_t i = running.size(); i-- > 0;)
+      if (const int64_t n = tokens_over_ranks(*running[i]))
+        attempt(*running[i], [&, s = running[i].get()] { compute_over_ranks(*s, n); });
     const std::vector<StepSegment> segments = plan_step(running, prefix.rules());
     part.reset();
     if (!segments.empty()) run(segments);

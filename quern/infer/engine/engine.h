@@ -38,6 +38,9 @@ struct EngineOptions {
   // KV cache sharded over ranks (mixers/ranks/cache_shards.h): requires the same requests in the same order on every
   // rank, and no prefix cache. Must outlive the engine.
   const mixers::CacheShards* shards = nullptr;
+  // With shards: the ranks share the work of prompts of at least this many tokens (mixers/ranks/prompt_shards.h), for up
+  // to 32,768 tokens; shorter ones, and those of models with a mixer that cannot do it, go through every rank.
+  int64_t shard_prompts_from = 256;
 
   // What flags and requests for an engine set; kv, draft and speculate have settings of their own.
   template <class V>

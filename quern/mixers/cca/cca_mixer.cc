@@ -6,7 +6,7 @@
 #include "quern/base/config.h"
 #include "quern/base/threads.h"
 #include "quern/mixers/cca/latent.h"
-#include "quern/mixers/ranks/context_parallel.h"
+#include "quern/mixers/ranks/prompt_shards.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
@@ -70,10 +70,16 @@ CcaMixer::CcaMixer(CcaConfig c)
 
 StateSpec CcaMixer::state_spec(DType kv) const {
   StateSpec s{kv_parts(c_.n_head_kv, c_.head_dim, c_.window, kv)};
-  std::vector<StatePart> tails = {
-      {.name = kConvTail, .shape = {c_.history(), c_.channels()}, .snapshots_inside = true}};
+  const bool over_ranks = c_.history() <= PromptShards::kLeastRowsOfChunk;
+  std::vector<StatePart> tails = {{.name = kConvTail,
+                                   .shape = {c_.history(), c_.channels()},
+                                   .snapshots_inside = true,
+                                   .over_ranks = over_ranks}};
   if (c_.value_delay)
-    tails.push_back({.name = kValueTail, .shape = {c_.kv_width() - c_.kv_width() / 2}, .snapshots_inside = true});
+    tails.push_back({.name = kValueTail,
+                     .shape = {c_.kv_width() - c_.kv_width() / 2},
+                     .snapshots_inside = true,
+                     .over_ranks = over_ranks});
   s.parts.insert(s.parts.begin() + 2, tails.begin(), tails.end());
   return s;
 }
@@ -250,6 +256,10 @@ grad::Var CcaMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch
       qkv_.forward(tape, x_TD, c_.value_delay ? std::vector<int>{2, 1, 1} : std::vector<int>{2, 1});
   snapshot_tails(batch, site, kConvTail, p[0].value);
   if (c_.value_delay) snapshot_tails(batch, site, kValueTail, p[2].value);
+  if (const PromptShards* prompt = batch.placement.prompt_shards()) {
+    prompt->keep_tail(site, kConvTail, p[0].value);
+    if (c_.value_delay) prompt->keep_tail(site, kValueTail, p[2].value);
+  }
   std::vector<grad::Var> qkv = queries_keys_values(tape, p, batch, site);
   grad::Var v_THd = nn::reshape(tape, qkv[2], {T, c_.n_head_kv, d});
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};

@@ -11,12 +11,13 @@
 // numbers forward and 2·H·N·P backward, whatever the length.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "quern/base/threads.h"
 #include "quern/kernels/ssm/causal_conv.h"
 #include "quern/kernels/ssm/gated_norm.h"
 #include "quern/mixers/mamba2/mamba2_mixer.h"
-#include "quern/mixers/ranks/context_parallel.h"
+#include "quern/mixers/ranks/prompt_shards.h"
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
@@ -26,6 +27,7 @@ namespace quern::mixers {
 namespace {
 
 constexpr double kNoStep = -1e30;  // softplus of it is 0
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 template <class T>
 View<T, 1> wanted(grad::Grads& g, int i) {
@@ -84,7 +86,8 @@ struct Mamba2Mixer::Carry {
   std::vector<int32_t> offsets;
   Tensor xbc, dt, a_log, bias;      // rows of C, steps, and what turns steps into decays
   std::vector<double> a, s;         // [n, H]: a_t, and summed from its segment's first row
-  Tensor decay, entering, readout;  // [2P, H] A of all chunks; [2P, N, I] S of all; [2, N, I] Z of this rank's
+  Tensor decay, entering, readout;  // [2P, H] A of all chunks; [2P + 1, N, I] S of all, and what leaves the last;
+                                    // [2, N, I] Z of this rank's
 
   struct Chunk {
     int64_t index;                // of 2P
@@ -131,7 +134,8 @@ struct Mamba2Mixer::Carry {
       for (int64_t t = offsets[k]; t < offsets[k + 1]; ++t)
         for (int64_t h = 0; h < H; ++h) {
           const double x = step(t, h) + static_cast<double>(bias.data<T>()[h]);
-          const double delta = std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+          const double soft = std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+          const double delta = std::clamp(soft, c.dt_min, c.dt_max.value_or(kUnbounded));
           const auto i = static_cast<size_t>(t * H + h);
           a[i] = -std::exp(static_cast<double>(a_log.data<T>()[h])) * delta;
           s[i] = a[i] + (t > offsets[k] ? s[i - static_cast<size_t>(H)] : 0);
@@ -155,8 +159,8 @@ struct Mamba2Mixer::Carry {
     }
     decay = in_order(mine_a, H);
     const Tensor zs = in_order(readout, states());
-    entering = Tensor::zeros({all, states()}, z.dtype());
-    for (int64_t i = 1; i < all; ++i)
+    entering = Tensor::zeros({all + 1, states()}, z.dtype());
+    for (int64_t i = 1; i <= all; ++i)
       for (int64_t n = 0; n < N; ++n)
         for (int64_t h = 0; h < H; ++h)
           for (int64_t p = 0; p < P; ++p) {
@@ -346,8 +350,44 @@ grad::Var Mamba2Mixer::context_rows(grad::Tape& tape, const grad::Var& p_TW, con
   return c_.norm ? context_norm<T>(tape, y_TI, nn::slice_columns(tape, p_TW, 0, I)) : gated(tape, y_TI, p_TW);
 }
 
-grad::Var Mamba2Mixer::context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& b) {
+// The same of a prompt, without a gradient: the kernel hands out the last states, and Δ may be bounded.
+template <class T>
+grad::Var Mamba2Mixer::prompt_rows(grad::Tape& tape, const grad::Var& p_TW, const Batch& b, int site) {
+  const PromptShards& prompt = *b.placement.prompt_shards();
+  const ContextParallel& context = prompt.rows();
+  const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, N = c_.n_state, P = c_.head_dim, halo = c_.taps - 1;
+  const Tensor p = p_TW.value;
+  prompt.keep_tail(site, kConvTail, p.narrow(1, I, C));
+  const Tensor xbc = context
+                         .narrow(tape,
+                                 convolved<T>(tape, context.with_halo(tape, p.narrow(1, I, C), halo), conv_w_,
+                                              conv_b_, context.with_halo_batch(halo).offsets),
+                                 halo)
+                         .value;
+  const Tensor y = Tensor::empty({p.dim(0), I}, p.dtype()), z = Tensor::empty({b.segments(), N, I}, p.dtype()),
+               last = Tensor::zeros({b.segments(), H, N, P}, p.dtype());
+  std::vector<View<T, 3>> states;
+  for (int64_t s = 0; s < b.segments(); ++s)
+    states.push_back(last.narrow(0, s, 1).reshape({H, N, P}).template view<T, 3>());
+  kernels::ssd<T>(ssd_inputs<T>(p, xbc, b.offsets), states, y.view<T, 2>(), thread_arena());
+  for (int64_t s = 0; s < b.segments(); ++s)
+    for (int64_t h = 0; h < H; ++h)
+      z.narrow(0, s, 1).narrow(2, h * P, P).copy_from(last.narrow(0, s, 1).narrow(1, h, 1).reshape({1, N, P}));
+  Carry<T> carry{context, c_, b.offsets, xbc, p.narrow(1, I + C, H), a_log_.value, dt_bias_.value, {},
+                 {},      {}, {},        {}};
+  carry.sum_steps();
+  carry.enter(z);
+  carry.add_to(y);
+  const Tensor end = carry.entering.narrow(0, 2 * context.comm().size(), 1).reshape({N, I});
+  Tensor kept = prompt.state().fixed(site, kSsm);
+  for (int64_t h = 0; h < H; ++h) kept.narrow(0, h, 1).reshape({N, P}).copy_from(end.narrow(1, h * P, P));
+  return c_.norm ? context_norm<T>(tape, y, p.narrow(1, 0, I)) : gated(tape, y, p_TW);
+}
+
+grad::Var Mamba2Mixer::context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& b, int site) {
   const trace::Span span(trace::Kind::operation, "Mamba-2 convolution and scan");
+  if (b.placement.prompt_shards())
+    return nn::with_float(p_TW.dtype(), [&]<class T>() { return prompt_rows<T>(tape, p_TW, b, site); });
   if (c_.dt_min > 0 || c_.dt_max)
     fail("mamba2: context parallelism (parallel.context) is not supported with a bounded time step (dt_min, dt_max)");
   return nn::with_float(p_TW.dtype(), [&]<class T>() { return context_rows<T>(tape, p_TW, b); });

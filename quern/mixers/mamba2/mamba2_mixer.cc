@@ -5,6 +5,7 @@
 #include "quern/base/config.h"
 #include "quern/kernels/ssm/causal_conv.h"
 #include "quern/kernels/ssm/gated_norm.h"
+#include "quern/mixers/ranks/prompt_shards.h"
 #include "quern/mixers/ssm_init.h"
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
@@ -56,13 +57,15 @@ StateSpec Mamba2Mixer::state_spec(DType kv) const {
   return {{{.name = kConvTail,
             .shape = {c_.taps - 1, c_.channels()},
             .dtype = ssm_state_dtype(kv),
-            .snapshots_inside = true},
+            .snapshots_inside = true,
+            .over_ranks = c_.taps - 1 <= PromptShards::kLeastRowsOfChunk},
            {.name = kSsm,
             .shape = {c_.n_head, c_.n_state, c_.head_dim},
             .dtype = ssm_state_dtype(kv),
             .snapshot_alignment = kernels::kSsdChunk,
             .snapshots_inside = true,
-            .shard_axis = 0}}};
+            .shard_axis = 0,
+            .over_ranks = true}}};
 }
 
 void Mamba2Mixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
@@ -175,7 +178,7 @@ grad::Var Mamba2Mixer::gated(grad::Tape& tape, const grad::Var& y_TI, const grad
 
 grad::Var Mamba2Mixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   grad::Var p_TW = factors_.apply(tape, nn::linear(tape, x_TD, in_));
-  if (batch.placement.context_parallel()) return nn::linear(tape, context_core(tape, p_TW, batch), out_);
+  if (batch.placement.context_parallel()) return nn::linear(tape, context_core(tape, p_TW, batch, site), out_);
   grad::Var y_TI = nn::with_float(p_TW.dtype(), [&]<class T>() { return core<T>(tape, p_TW, batch, site); });
   return nn::linear(tape, c_.norm ? y_TI : gated(tape, y_TI, p_TW), out_);
 }

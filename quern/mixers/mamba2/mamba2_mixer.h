@@ -57,9 +57,11 @@ class Mamba2Mixer : public Mixer {
   template <class T>
   grad::Var core(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch, int site);
   // The same where rows of a document lie on several ranks (context_core.cc).
-  grad::Var context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch);
+  grad::Var context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch, int site);
   template <class T>
   grad::Var context_rows(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch);
+  template <class T>
+  grad::Var prompt_rows(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch, int site);
   struct SegmentInputs {
     grad::Var xbc, dt, a_log, skip, bias;
   };

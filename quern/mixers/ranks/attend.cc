@@ -5,6 +5,7 @@
 #include "quern/kernels/attention/cache_q8.h"
 #include "quern/mixers/ranks/cache_shards.h"
 #include "quern/mixers/ranks/context_attend.h"
+#include "quern/mixers/ranks/prompt_shards.h"
 #include "quern/nn/dispatch.h"
 #include "quern/trace/trace.h"
 
@@ -91,7 +92,8 @@ std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t win
                      .shape = {n_head_kv, head_dim},
                      .dtype = kv,
                      .window = window,
-                     .shard_axis = 0};
+                     .shard_axis = 0,
+                     .over_ranks = true};
   };
   std::vector<StatePart> parts = {part(kKeys), part(kValues)};
   if (kv != DType::i8) return parts;
@@ -138,6 +140,10 @@ Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t
 grad::Var attend(grad::Tape& tape, const AttentionHeads& heads, const Batch& b, int site, AttendOptions o) {
   const trace::Span span(trace::Kind::operation, "attention");
   o.bf16_math = o.bf16_math || tape.bf16();
+  if (const PromptShards* prompt = b.placement.prompt_shards()) {
+    prompt->keep_keys(site, heads.k_THd.value, heads.v_THd.value, o.window);
+    o.bf16_math = false;  // as over the shards (cache_shards.h)
+  }
   if (const ContextParallel* c = b.placement.context_parallel())
     return context_attend(tape, *c, heads.q_THd, heads.k_THd, heads.v_THd, o);
   if (b.states.empty())

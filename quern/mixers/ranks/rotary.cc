@@ -21,10 +21,11 @@ std::vector<double> RopeConfig::stretch(int64_t rotary_dims, const Batch& batch)
   if (!dynamic) return {};
   QUERN_CHECK(rotary_dims > 2 && dynamic->length > 0);
   std::vector<double> rows(batch.positions.size());
+  const bool one_pass = batch.states.empty() && !batch.placement.prompt_shards();
   for (int64_t s = 0; s < batch.segments(); ++s) {
-    const int64_t whole = batch.states.empty() ? document_length(batch, s) : 0;
+    const int64_t whole = one_pass ? document_length(batch, s) : 0;
     for (int32_t t = batch.offsets[static_cast<size_t>(s)]; t < batch.offsets[static_cast<size_t>(s) + 1]; ++t) {
-      const int64_t n = batch.states.empty() ? whole : batch.positions[static_cast<size_t>(t)] + 1;
+      const int64_t n = one_pass ? whole : batch.positions[static_cast<size_t>(t)] + 1;
       const double length = static_cast<double>(dynamic->length);
       const double a = 1 + dynamic->factor * (std::max(static_cast<double>(n), length) / length - 1);
       rows[static_cast<size_t>(t)] = std::pow(a, -2 / static_cast<double>(rotary_dims - 2));
