@@ -29,7 +29,7 @@ namespace {
 
 using Clock = Sequence::Clock;
 
-constexpr int64_t kMostTokensOverRanks = 32768;  // whose rows a rank holds at once
+constexpr int64_t kMaxTokensOverRanks = 32768;  // whose rows a rank holds at once
 
 std::string message_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
@@ -167,8 +167,8 @@ struct Engine::Impl {
   int64_t tokens_over_ranks(const Sequence& s) const {
     if (!o.shards || o.shards->comm().size() == 1 || s.fed() > 0 || !s.variant.empty()) return 0;
     if (s.r.options.record || s.r.options.score_prompt || !mixers::PromptShards::serve(sites)) return 0;
-    const int64_t n = std::min(s.prompt - 1, kMostTokensOverRanks);
-    return n + 1 < o.shard_prompts_from || n < mixers::PromptShards::least_tokens(*o.shards) ? 0 : n;
+    const int64_t n = std::min(s.prompt - 1, kMaxTokensOverRanks);
+    return n + 1 < o.shard_prompts_from || n < mixers::PromptShards::min_tokens(*o.shards) ? 0 : n;
   }
 
   void compute_over_ranks(Sequence& s, int64_t n) {

@@ -70,7 +70,7 @@ CcaMixer::CcaMixer(CcaConfig c)
 
 StateSpec CcaMixer::state_spec(DType kv) const {
   StateSpec s{kv_parts(c_.n_head_kv, c_.head_dim, c_.window, kv)};
-  const bool over_ranks = c_.history() <= PromptShards::kLeastRowsOfChunk;
+  const bool over_ranks = c_.history() <= PromptShards::kMinRowsOfChunk;
   std::vector<StatePart> tails = {{.name = kConvTail,
                                    .shape = {c_.history(), c_.channels()},
                                    .snapshots_inside = true,

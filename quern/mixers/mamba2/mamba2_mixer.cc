@@ -58,7 +58,7 @@ StateSpec Mamba2Mixer::state_spec(DType kv) const {
             .shape = {c_.taps - 1, c_.channels()},
             .dtype = ssm_state_dtype(kv),
             .snapshots_inside = true,
-            .over_ranks = c_.taps - 1 <= PromptShards::kLeastRowsOfChunk},
+            .over_ranks = c_.taps - 1 <= PromptShards::kMinRowsOfChunk},
            {.name = kSsm,
             .shape = {c_.n_head, c_.n_state, c_.head_dim},
             .dtype = ssm_state_dtype(kv),

@@ -14,7 +14,7 @@ bool PromptShards::serve(const std::vector<StateSite>& sites) {
 
 PromptShards::PromptShards(const CacheShards& caches, SequenceState& state, int64_t tokens)
     : caches_(caches), state_(state), rows_(caches.comm(), {tokens}) {
-  QUERN_CHECK(state.length() == 0 && tokens >= least_tokens(caches));
+  QUERN_CHECK(state.length() == 0 && tokens >= min_tokens(caches));
 }
 
 Batch PromptShards::batch() const {
@@ -34,7 +34,7 @@ void PromptShards::keep_tail(int site, std::string_view part, const Tensor& x) c
   Tensor to = state_.fixed(site, part);
   if (to.rank() < x.rank()) to = to.reshape({1, -1});
   const int64_t n = to.dim(0);
-  QUERN_CHECK(n <= kLeastRowsOfChunk, "{} rows of a tail", n);
+  QUERN_CHECK(n <= kMinRowsOfChunk, "{} rows of a tail", n);
   Shape shape = x.shape();
   shape[0] = n;
   const Tensor rows = Tensor::empty(shape, x.dtype());

@@ -17,8 +17,8 @@ namespace quern::mixers {
 class PromptShards {
  public:
   // Too few tokens leave chunks that are shorter than the rows which a convolution looks back.
-  static constexpr int64_t kLeastRowsOfChunk = 8;
-  static int64_t least_tokens(const CacheShards& caches) { return 2 * caches.comm().size() * kLeastRowsOfChunk; }
+  static constexpr int64_t kMinRowsOfChunk = 8;
+  static int64_t min_tokens(const CacheShards& caches) { return 2 * caches.comm().size() * kMinRowsOfChunk; }
   // Whether every part of the state can be filled so.
   static bool serve(const std::vector<StateSite>& sites);
 
