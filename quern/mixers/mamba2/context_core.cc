@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "quern/base/threads.h"
+#include "quern/kernels/gemm/gemm.h"
 #include "quern/kernels/ssm/causal_conv.h"
 #include "quern/kernels/ssm/gated_norm.h"
 #include "quern/mixers/mamba2/mamba2_mixer.h"
@@ -187,13 +188,26 @@ struct Mamba2Mixer::Carry {
     }
   }
 
+  // A product a head: rows e^(s_t)·Cₜ by the state that entered.
   void add_to(const Tensor& y) const {
-    const int64_t I = c.inner(), P = c.head_dim;
-    each_row([&](const Chunk&, int64_t t, int64_t h, T e, const T* ct, const T* state) {
-      T* out = y.data<T>() + t * I + h * P;
-      for (int64_t n = 0; n < c.n_state; ++n)
-        for (int64_t p = 0; p < P; ++p) out[p] += e * ct[n] * state[n * I + p];
-    });
+    const int64_t I = c.inner(), P = c.head_dim, N = c.n_state, GN = c.n_group * N, per = c.n_head / c.n_group;
+    for (const Chunk& chunk : chunks()) {
+      if (!chunk.goes_on) continue;
+      const int64_t rows = chunk.end - chunk.begin;
+      parallel_for(c.n_head, 1, [&](int64_t first, int64_t last) {
+        std::vector<T> scaled(static_cast<size_t>(rows * N));
+        for (int64_t h = first; h < last; ++h) {
+          for (int64_t r = 0; r < rows; ++r) {
+            const T e = static_cast<T>(std::exp(sum_at(chunk.begin + r, h)));
+            const T* ct = xbc.data<T>() + (chunk.begin + r) * c.channels() + I + GN + h / per * N;
+            for (int64_t n = 0; n < N; ++n) scaled[static_cast<size_t>(r * N + n)] = e * ct[n];
+          }
+          kernels::gemm<T>({scaled.data(), {rows, N}},
+                           {entering.data<T>() + chunk.index * states() + h * P, {N, P}, {I, 1}},
+                           {y.data<T>() + chunk.begin * I + h * P, {rows, P}, {I, 1}}, {.beta = 1});
+        }
+      });
+    }
   }
 
   // Inputs: y, z, xbc, dt, a_log, bias.

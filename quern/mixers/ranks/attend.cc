@@ -18,19 +18,42 @@ kernels::AttentionOptions kernel_options(const AttendOptions& o) {
   return {.scale = o.scale, .window = o.window, .bf16_math = o.bf16_math};
 }
 
-// Over the caches: one segment a sequence, its keys everything appended so far.
+// Over the caches: one a segment, whose rows are the last of its keys.
 template <class T, class KV>
-void attend_cached(const Tensor& q, const std::vector<CachedRows>& caches, const Batch& b, const AttendOptions& o,
-                   const Tensor& out) {
+Tensor attend_keys(const Tensor& q, const std::vector<CachedRows>& caches, const Batch& b, const AttendOptions& o) {
   std::vector<kernels::AttentionSegment<KV>> segments;
   for (size_t s = 0; s < caches.size(); ++s) {
     const CachedRows& c = caches[s];
     segments.push_back({b.offsets[s], b.offsets[s + 1] - b.offsets[s], c.k.view<const KV, 3>(),
                         c.v.view<const KV, 3>(), scales_of(c.k_scale), scales_of(c.v_scale)});
   }
+  const Tensor out = Tensor::empty({q.dim(0), q.dim(1), caches[0].v.dim(2)}, q.dtype());
   Arena& scratch = thread_arena();
   Arena::Scope scope(scratch);
   kernels::attention<T, KV>(q.view<const T, 3>(), segments, kernel_options(o), out.view<T, 3>(), {}, scratch);
+  return out;
+}
+
+Tensor attend_cached(const Tensor& q, const std::vector<CachedRows>& caches, const Batch& b, const AttendOptions& o) {
+  const DType kv = caches[0].k.dtype();
+  if (kv == DType::f64) return attend_keys<double, double>(q, caches, b, o);
+  if (kv == DType::bf16) return attend_keys<float, bf16>(q, caches, b, o);
+  if (kv == DType::i8) return attend_keys<float, int8_t>(q, caches, b, o);
+  return attend_keys<float, float>(q, caches, b, o);
+}
+
+// A prompt over ranks: a chunk of it sees all rows up to its end.
+Tensor attend_prompt(const PromptShards& prompt, const AttentionHeads& heads, const Batch& b, int site,
+                     AttendOptions o) {
+  o.bf16_math = false;  // as over the shards (cache_shards.h)
+  const SequenceState all = prompt.gather_keys(site, heads.k_THd.value, heads.v_THd.value);
+  const CachedRows whole = cached_rows(all, 0);
+  const auto until = [](const Tensor& x, int64_t end) { return x.defined() ? x.narrow(0, 0, end) : x; };
+  std::vector<CachedRows> seen;
+  for (const ContextParallel::Segment& s : prompt.rows().segments())
+    seen.push_back(
+        {until(whole.k, s.end), until(whole.v, s.end), until(whole.k_scale, s.end), until(whole.v_scale, s.end)});
+  return attend_cached(heads.q_THd.value, seen, b, o);
 }
 
 // Parts of the state.
@@ -140,10 +163,7 @@ Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t
 grad::Var attend(grad::Tape& tape, const AttentionHeads& heads, const Batch& b, int site, AttendOptions o) {
   const trace::Span span(trace::Kind::operation, "attention");
   o.bf16_math = o.bf16_math || tape.bf16();
-  if (const PromptShards* prompt = b.placement.prompt_shards()) {
-    prompt->keep_keys(site, heads.k_THd.value, heads.v_THd.value, o.window);
-    o.bf16_math = false;  // as over the shards (cache_shards.h)
-  }
+  if (const PromptShards* prompt = b.placement.prompt_shards()) return attend_prompt(*prompt, heads, b, site, o);
   if (const ContextParallel* c = b.placement.context_parallel())
     return context_attend(tape, *c, heads.q_THd, heads.k_THd, heads.v_THd, o);
   if (b.states.empty())
@@ -161,18 +181,7 @@ grad::Var attend(grad::Tape& tape, const AttentionHeads& heads, const Batch& b, 
       caches[s] = cached_rows(*b.states[s], site);
     }
   });
-  const Tensor& q = heads.q_THd.value;
-  Tensor out = Tensor::empty({q.dim(0), q.dim(1), heads.v_THd.dim(2)}, q.dtype());
-  const DType kv = caches[0].k.dtype();
-  if (kv == DType::f64)
-    attend_cached<double, double>(q, caches, b, o, out);
-  else if (kv == DType::bf16)
-    attend_cached<float, bf16>(q, caches, b, o, out);
-  else if (kv == DType::i8)
-    attend_cached<float, int8_t>(q, caches, b, o, out);
-  else
-    attend_cached<float, float>(q, caches, b, o, out);
-  return out;
+  return attend_cached(heads.q_THd.value, caches, b, o);
 }
 
 }  // namespace quern::mixers

@@ -201,29 +201,6 @@ Tensor ContextParallel::gather_in_order(const Tensor& x) const {
   return take(all, at, row_bytes(all));
 }
 
-Tensor ContextParallel::to_owners(const Tensor& x, const std::function<int(int64_t)>& owner) const {
-  const Tensor mine = x.contiguous_copy_if_needed();
-  std::vector<int64_t> leaving, out_counts, in_counts;
-  std::vector<std::pair<int64_t, int64_t>> coming;  // number of the row, place in what arrives
-  for (int peer = 0; peer < comm_.size(); ++peer) {
-    const size_t left = leaving.size(), came = coming.size();
-    for (size_t i = 0; i < rows().size(); ++i)
-      if (owner(rows()[i]) == peer) leaving.push_back(static_cast<int64_t>(i));
-    for (const int64_t row : rows_of(peer))
-      if (owner(row) == comm_.rank()) coming.emplace_back(row, static_cast<int64_t>(coming.size()));
-    out_counts.push_back(static_cast<int64_t>(leaving.size() - left));
-    in_counts.push_back(static_cast<int64_t>(coming.size() - came));
-  }
-  const int64_t bytes = row_bytes(mine), width = element_count(with_rows(mine, 1));
-  const Tensor sent = take(mine, leaving, bytes);
-  const Tensor got = Tensor::empty(with_rows(mine, static_cast<int64_t>(coming.size())), mine.dtype());
-  comm_.all_to_all(sent, in_elements(out_counts, width), got, in_elements(in_counts, width));
-  std::ranges::sort(coming);
-  std::vector<int64_t> order;
-  for (const auto& [row, place] : coming) order.push_back(place);
-  return take(got, order, bytes);
-}
-
 Tensor ContextParallel::reduce_to_owner(const Tensor& g) const {
   const Tensor mine = Tensor::empty(with_rows(g, static_cast<int64_t>(rows().size())), g.dtype());
   comm_.reduce_scatter(g, in_elements(counts_, element_count(with_rows(g, 1))), mine);

@@ -8,7 +8,6 @@
 // the same order; forward and backward of each are collective.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -48,8 +47,6 @@ class ContextParallel {
   Tensor gather(const Tensor& x) const;           // [n, …] → [tokens, …] in rank order
   Tensor reduce_to_owner(const Tensor& g) const;  // [tokens, …] in rank order → sum of this rank's rows
   Tensor gather_in_order(const Tensor& x) const;  // [n, …] → [tokens, …] by number
-  // Every row to one rank, which `owner` names by the row's number: those that come here, by number.
-  Tensor to_owners(const Tensor& x, const std::function<int(int64_t row)>& owner) const;
 
  private:
   size_t me() const { return static_cast<size_t>(comm_.rank()); }

@@ -23,10 +23,24 @@ Batch PromptShards::batch() const {
   return b;
 }
 
-void PromptShards::keep_keys(int site, const Tensor& k, const Tensor& v, int64_t window) const {
-  if (window > 0) return append_rows(state_, site, rows_.gather_in_order(k), rows_.gather_in_order(v));
-  const auto owner = [this](int64_t row) { return caches_.owner(row); };
-  append_rows(state_, site, rows_.to_owners(k, owner), rows_.to_owners(v, owner));
+SequenceState PromptShards::gather_keys(int site, const Tensor& k, const Tensor& v) const {
+  const StateSite& here = state_.sites()[static_cast<size_t>(site)];
+  SequenceState mine({here}), all({here});
+  append_rows(mine, 0, k, v);
+  const int64_t n = rows_.tokens();
+  for (const StatePart& part : here.spec.parts) {
+    if (!part.per_token) continue;
+    all.append(0, part.name, n).copy_from(rows_.gather_in_order(mine.rows(0, part.name)));
+    const Tensor whole = all.rows(0, part.name);
+    if (part.window > 0) {
+      state_.append(site, part.name, n).copy_from(whole);
+      continue;
+    }
+    const Tensor kept = state_.append(site, part.name, caches_.count_here(n));
+    for (const RowRun& run : caches_.here(0, n))
+      kept.narrow(0, run.local, run.n).copy_from(whole.narrow(0, run.row, run.n));
+  }
+  return all;
 }
 
 // The last chunk is rank 0's.

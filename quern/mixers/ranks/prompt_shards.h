@@ -1,7 +1,7 @@
 // A prompt over ranks: each computes its rows of a new sequence (zig-zag chunks, context_parallel.h), and every mixer
 // leaves behind what decoding with sharded KV caches (cache_shards.h) goes on from: keys and values on the ranks that
-// own their rows, recurrent state on every rank. A layer with caches sends each row of keys and values to one rank, and
-// all of them to all ranks for attention; a recurrent one broadcasts its state.
+// own their rows, recurrent state on every rank. A layer with caches gathers all keys and values, in the type of the
+// cache, for the time of its attention; a recurrent one broadcasts its state.
 //
 //   const PromptShards prompt(caches, state, n);          // the state of a sequence that has seen nothing
 //   model.hidden(tape, ids of prompt.rows().rows(), prompt.batch());
@@ -27,8 +27,9 @@ class PromptShards {
   SequenceState& state() const { return state_; }
   Batch batch() const;  // of this rank's rows; refers to this object
 
-  // Of this rank's rows k [n, Hkv, d], v [n, Hkv, dv]; with a window every rank keeps all rows.
-  void keep_keys(int site, const Tensor& k, const Tensor& v, int64_t window) const;
+  // Of this rank's rows k [n, Hkv, d], v [n, Hkv, dv]: those of all ranks, as site 0 of a state; this rank's share of
+  // them is kept. Parts with a window are kept whole.
+  SequenceState gather_keys(int site, const Tensor& k, const Tensor& v) const;
   // The fixed part that is the newest rows of a stream, x [n, …] those of this rank.
   void keep_tail(int site, std::string_view part, const Tensor& x) const;
 
