@@ -1,6 +1,6 @@
 # Sources of one target are compiled several at a time: most of the time of a small file goes into headers and templates
-# that its neighbours need as well, and everything is built in half the time. QUERN_BATCH=1 compiles each alone, as one who
-# works in a single room may want it, and shows a file that lives on its neighbours' includes.
+# that its neighbors need as well, and everything is built in half the time. QUERN_BATCH=1 compiles each alone, as one who
+# works in a single room may want it, and shows a file that lives on its neighbors' includes.
 # Files with options of their own are compiled alone, and those of cmake/alone.txt, which use a name that another file of
 # their room has for something else.
 set(QUERN_BATCH 5 CACHE STRING "how many sources of a target are compiled at a time")

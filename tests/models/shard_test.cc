@@ -150,6 +150,25 @@ INSTANTIATE_TEST_SUITE_P(Goldens, PromptsOverRanks,
                                          "zaya-5-sliding"),
                          golden_name);
 
+// Chunks attend to keys as the cache holds them, so a cache of fewer bits brings no other differences than it does alone.
+TEST(Shards, PromptsOverRanksIntoSmallCaches) {
+  for (const char* name : {"llama-gqa", "zaya-5-4x2"}) {
+    const Golden golden(name);
+    std::vector<std::unique_ptr<models::Model>> models;
+    for (int r = 0; r < 3; ++r) models.push_back(load_golden(golden, DType::f32, true));
+    const Tokens prompt = random_tokens(97, models[0]->vocab_size());
+    for (const DType kv : {DType::bf16, DType::i8}) {
+      const Answer alone = greedy(*models[0], prompt, 1, kv, nullptr);
+      comm::run_ranks(3, [&](comm::Communicator& c) {
+        const mixers::CacheShards shards(c, {}, 3);
+        const Answer a = greedy(*models[static_cast<size_t>(c.rank())], prompt, 1, kv, &shards, 64);
+        EXPECT_EQ(a.tokens, alone.tokens) << name << ", " << dtype_name(kv);
+        EXPECT_NEAR(a.logprobs[0], alone.logprobs[0], 1e-3) << name << ", " << dtype_name(kv);
+      });
+    }
+  }
+}
+
 // A model with a mixer that cannot compute its prompt over ranks computes it on each.
 TEST(Shards, PromptsOfOtherMixersGoThroughEveryRank) {
   const Golden golden("zamba-6");
