@@ -58,6 +58,14 @@ grad::Var convolved(grad::Tape& tape, const grad::Var& x, grad::Parameter& w, gr
   });
 }
 
+// Of the rows of a rank, each segment behind what lies before it, wherever that is.
+template <class T>
+grad::Var convolved_rows(grad::Tape& tape, const ContextParallel& context, const grad::Var& x, grad::Parameter& w,
+                         grad::Parameter& b, int64_t halo) {
+  return context.narrow(
+      tape, convolved<T>(tape, context.with_halo(tape, x, halo), w, b, context.with_halo_batch(halo).offsets), halo);
+}
+
 // Rows of x, and behind every segment N more.
 Tensor with_readers(const Tensor& x, std::span<const int32_t> offsets, int64_t N, double fill) {
   const int64_t S = static_cast<int64_t>(offsets.size()) - 1;
@@ -345,10 +353,7 @@ grad::Var Mamba2Mixer::context_rows(grad::Tape& tape, const grad::Var& p_TW, con
   const ContextParallel& context = *b.placement.context_parallel();
   const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, halo = c_.taps - 1;
   grad::Var xbc = nn::slice_columns(tape, p_TW, I, C), dt = nn::slice_columns(tape, p_TW, I + C, H);
-  xbc = context.narrow(
-      tape,
-      convolved<T>(tape, context.with_halo(tape, xbc, halo), conv_w_, conv_b_, context.with_halo_batch(halo).offsets),
-      halo);
+  xbc = convolved_rows<T>(tape, context, xbc, conv_w_, conv_b_, halo);
 
   const grad::Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_), skip = tape.param(d_);
   const std::vector<grad::Var> yz =
@@ -372,12 +377,7 @@ grad::Var Mamba2Mixer::prompt_rows(grad::Tape& tape, const grad::Var& p_TW, cons
   const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, N = c_.n_state, P = c_.head_dim, halo = c_.taps - 1;
   const Tensor p = p_TW.value;
   prompt.keep_tail(site, kConvTail, p.narrow(1, I, C));
-  const Tensor xbc = context
-                         .narrow(tape,
-                                 convolved<T>(tape, context.with_halo(tape, p.narrow(1, I, C), halo), conv_w_,
-                                              conv_b_, context.with_halo_batch(halo).offsets),
-                                 halo)
-                         .value;
+  const Tensor xbc = convolved_rows<T>(tape, context, p.narrow(1, I, C), conv_w_, conv_b_, halo).value;
   const Tensor y = Tensor::empty({p.dim(0), I}, p.dtype()), z = Tensor::empty({b.segments(), N, I}, p.dtype()),
                last = Tensor::zeros({b.segments(), H, N, P}, p.dtype());
   std::vector<View<T, 3>> states;
